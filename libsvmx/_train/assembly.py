@@ -6,7 +6,7 @@ from itertools import combinations
 
 from libsvmx._core.arrays import counted_from_one, nonzero, take_float64
 from libsvmx._core.buffers import filled
-from libsvmx._core.records import NamedTuple, replace
+from libsvmx._core.records import record, replace
 from libsvmx._train.formulation import support_vectors
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Observer, Remark
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
 
 
-class Pairs(NamedTuple):
+@record(frozen=True, slots=True)
+class Pairs:
     """The solutions of all pairs (0, 1), (0, 2), … of a classifier; no ``sigmoids`` if they are unfinished.
 
     ``betas``: coefficients of the first pair, with the rows of its first class first, then those of the next pair.

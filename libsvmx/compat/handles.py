@@ -22,7 +22,7 @@ class Handle(Structure):
     _fields_ = [("_attributes", py_object)]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        made = super().__new__(cls)
+        made = Structure.__new__(cls)
         Handle._attributes.__set__(made, made.__dict__)
         return made
 

@@ -213,7 +213,10 @@ class svm_parameter(Handle):
         """A checked Parameter with the same values. ValueError for invalid ones."""
         values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
         n = operator.index(values[0])
-        labels, factors = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
+        labels: tuple[int, ...] = ()
+        factors: tuple[float, ...] = ()
+        if n:
+            labels, factors = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
         given = (*values, *labels, *factors)
         known: tuple[tuple[Any, ...], Parameter] | None = self._attributes.get("_checked")
         # the same objects: 0.0 equals -0.0; a NumPy array changed in place is not noticed

@@ -142,9 +142,9 @@ class QueuedPairs:
 
         ``for_model``: return coefficients and reports; else only those that the observer needs.
         """
-        queue, heard, betas = self.queue, hears(observer, "solved") or hears(observer, "mark"), zeros("d", 0)
-        if self.own and (for_model or hears(observer, "total_sv")):
-            betas = queue.coefficients(self.own[0], self.own[-1])
+        queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
+        wanted = self.own and (for_model or hears(observer, "total_sv"))
+        betas = queue.coefficients(self.own[0], self.own[-1]) if wanted else zeros("d", 0)
         well = queue.all_went_well(self.solves.start, self.solves.stop - 1)
         each = heard or (for_model and (not well or bool(queue.chosen())))
         sigmoids: list[tuple[float, float]] | None = [] if self.sigmoids is not None and self.have_sigmoids() else None
