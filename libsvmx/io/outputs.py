@@ -129,15 +129,16 @@ def _put_in_place(outputs: list[_Output]) -> None:
         for output in outputs:
             with _naming(output.path):
                 output.put_in_place()
-    except OSError:
+    except (OSError, MemoryError):
         for output in outputs[:-1]:
             output.take_back()
         raise
     finally:
         for output in outputs:
             output.discard()
+        all_new = len(replacing) > 1 and all(output.in_place for output in replacing)
         for output in replacing:
-            output.settle_note()
+            output.settle_note(all_new)
 
 
 def ending_signals() -> list[int]:
@@ -276,10 +277,11 @@ class _Output:
 
         leave_note(note_beside(self.target), [(str(output.temporary), output.target) for output in together])
 
-    def settle_note(self) -> None:
-        """Remove the note beside the target, unless only some of its outputs are new."""
-        with suppress(OSError, AttributeError):  # AttributeError: no target
-            if parting(self.target) is None:
+    def settle_note(self, all_new: bool = False) -> None:
+        """Remove the note beside the target, unless only some of its outputs are new, for which it is read. Cannot
+        fail: outputs that are in place must not be followed by an error."""
+        with suppress(OSError, AttributeError, MemoryError):  # AttributeError: no target
+            if all_new or parting(self.target) is None:
                 os.unlink(note_beside(self.target))
 
     def keep_old(self) -> None:
