@@ -386,6 +386,22 @@ def test_steps_to_eps_r_are_limited_where_r_of_nu_svc_is_about_0(policy):
         assert 30 * n <= fold.iterations < 31 * n
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seeder", ["ato", "sir", "top", "path"])
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+def test_where_rows_of_both_classes_are_the_same_no_fold_with_huge_values_has_converged(policy, seeder):
+    """r is 0 but for rounding, so that decision values, which are divided by it, mean nothing."""
+    n_huge = 0
+    for seed in range(30):
+        X = np.tile(np.random.default_rng(seed).normal(size=(10, 2)).round(1), (2, 1))
+        options = {"svm_type": 1, "nu": 0.1 + 0.2 * (seed % 2), "scheme": "star", "policy": policy}
+        made = libsvmx.cross_validate(X, np.repeat([1, -1], 10), 10, seeder=seeder, **options)
+        huge = ~(np.abs(made.decision_values[:, 0]) < 1e3)
+        n_huge += huge.sum()
+        assert "converged" not in {made.folds[f].status for f in made.fold_of[huge]}
+    assert n_huge
+
+
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 def test_where_r_of_nu_svc_is_small_more_steps_are_taken(policy):
     """30 times those to eps leave decision values of up to 59 off by 38."""

@@ -186,7 +186,8 @@ cdef class Smo(PositionsWithRows):
         while converged:
             finer = tolerance_by_r(eps, self.r(), self.rounding())
             if finer >= self.control.eps:
-                return True
+                self.stalled = not self.control.gap < self.r()  # decision values are not determined
+                return not self.stalled
             self.control.eps = finer
             converged = self.iterate(most)
             if not converged and self.iterations >= most and self.control.gap < KNOWN_R * self.r():
