@@ -591,3 +591,13 @@ def test_the_seconds_of_a_trial_count():
         model = libsvmx.train(IRIS, SPECIES, solver=Auto(SHORT_TRIAL), threads=1, **HARD_PAIRS)
     assert chosen(model)[2] == "smo, irwls"
     assert model.reports[2].seconds > 0
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["chunked", "auto"])
+def test_few_rows_take_few_steps_at_any_C(solver):
+    """Between equal rows of both classes steps are as large as SMO's least curvature allows, far from any bound."""
+    X, y = np.repeat(np.random.default_rng(0).normal(size=(3, 2)), 2, axis=0), [1, -1] * 3
+    model = libsvmx.train(X, y, C=1e100, eps=1e-12, solver=solver)
+    assert model.statuses == ("rounding",)
+    assert model.reports[0].iterations < 2e6

@@ -213,6 +213,9 @@ cdef int64_t MIN_FIRST_STEPS = 100
 cdef double MAX_STEPS_LEFT = 4.0
 # Steps over a subproblem's few variables that count as one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 10
+# But at most so many per variable, which bounds fewer than 1,000: between equal rows of both classes a step changes beta
+# by about 1e12, so that a C of 1e300 is never reached.
+cdef int64_t MOST_STEPS = 100_000
 # After this many rounds over all variables in which the gap did not fall by a tenth, the objective must still have
 # fallen by this share of its whole decrease.
 cdef int64_t STALL_ROUNDS = 50
@@ -422,7 +425,7 @@ cdef class ChunkedSmo(WarmSmo):
         if self.begins_by_pairs and not self.updates.in_double and self.begin_by_pairs(limit):
             return 1
         if self.control.max_iter == 0:
-            limit *= STEPS_FOR_ONE
+            limit = min(limit * STEPS_FOR_ONE, MOST_STEPS * self.size)
         while self.iterations < limit and not self.control.expired:
             gap = self.control.gap = self.certify(found)
             since += 1
