@@ -38,7 +38,7 @@ cdef class DoubleRows:
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef double most_kept(self) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
-    cdef const double *peek(self, int32_t p) except NULL nogil
+    cdef const double *peek(self, int32_t p, bint keep=*) except NULL nogil
     cdef int compute(self, int32_t p, double *out) except -1 nogil
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil

@@ -136,8 +136,10 @@ cdef class DoubleRows:
         self.row_in[s], self.slot_of[p], self.last_use[s] = p, s, self.clock
         return self.slots[s]
 
-    cdef const double *peek(self, int32_t p) except NULL nogil:
-        """As ``row``, without storing the row or counting a use."""
+    cdef const double *peek(self, int32_t p, bint keep=False) except NULL nogil:
+        """As ``row``, without storing the row or counting a use; with ``keep`` it is stored if a slot is empty."""
+        if keep and self.n_empty:
+            return self.row(p)
         if self.slot_of[p] >= 0:
             return self.slots[self.slot_of[p]]
         self.rows_computed += 1

@@ -251,7 +251,7 @@ cdef class Path:
                 s.beta[v] = min(max(given[h * n + p], s.lower[v]), s.upper[v])
                 change += s.beta[v]
             if change != 0.0:
-                svmx_axpy(n, change, row_if_free(s, <int32_t>p), &s.F[0])
+                svmx_axpy(n, change, row_if_free(s, <int32_t>p, True), &s.F[0])
                 motion.tick(n)
                 moved += fabs(change)
         s.drift += ULP * s.largest * moved

@@ -167,15 +167,16 @@ cdef int recompute_F(Motion motion, bint everywhere) except -1:
     return 0
 
 
-cdef const double *row_if_free(PathState s, int32_t p) except NULL:
-    """Kernel row p; it is kept if a variable of it is free, for use in the margin."""
+cdef const double *row_if_free(PathState s, int32_t p, bint moved=False) except NULL:
+    """Kernel row p; it is kept if a variable of it is free, for use in the margin, and if its beta has ``moved`` and a
+    slot is empty: the next change often moves it back."""
     cdef Py_ssize_t v
     for v in range(s.per_row * p, s.per_row * (p + 1)):
         if s.is_inside(v):
             return s.row(p)
     if s.control is not None and s.rows.kept(p) == NULL:
         s.control.asked(WORK_OF_VALUE * s.n)
-    return s.rows.peek(p)
+    return s.rows.peek(p, moved)
 
 
 cdef int set_levels_of_margin(Motion motion) except -1:
