@@ -79,6 +79,34 @@ def rows_with_serials(values):
     return np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.reshape(-1)
 
 
+GIVEN = {"kernel_type": "precomputed"}
+DOORS = {
+    "train": lambda X, y: libsvmx.train(X, y, **GIVEN),
+    "state": lambda X, y: libsvmx.train(X, y, keep_state=True, **GIVEN),
+    "add": lambda X, y: libsvmx.train(X[:2, :2], y[:2], keep_state=True, **GIVEN).add(X[2:], y[2:]),
+    "folds": lambda X, y: libsvmx.cross_validate(X, y, 3, **GIVEN),
+    "seeded": lambda X, y: libsvmx.cross_validate(X, y, 3, seeder="sir", **GIVEN),
+    "left out": lambda X, y: libsvmx.leave_one_out(X, y, **GIVEN),
+    "many": lambda X, y: libsvmx.fit_many(X, y[:, None], **GIVEN),
+    "path": lambda X, y: libsvmx.c_path(X, y, 1, 10, **GIVEN),
+    "estimator": lambda X, y: libsvmx.SVC(kernel="precomputed").fit(X, y),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("place", "said"), [((5, 5), "with itself"), ((5, 7), "in column [78]")])
+@pytest.mark.parametrize("value", [1.8e38, -1e300])
+def test_values_beyond_a_float_are_refused(door, place, said, value):
+    """LIBSVM keeps kernel rows in float, where they are infinite. States count columns by serial numbers."""
+    matrix = K.copy()
+    matrix[place] = matrix[place[::-1]] = value
+    kinds = (np.float32, np.float64) if abs(value) < 3e38 else (np.float64,)
+    for own in [form for kind in kinds for form in (matrix.astype(kind), np.asfortranarray(matrix, kind))]:
+        with pytest.raises(libsvmx.DataError, match=f"the kernel value of the row {said} overflows"):
+            DOORS[door](own, LABELS)
+    assert libsvmx.predict(libsvmx.train(K, LABELS, **GIVEN), matrix).shape == (N,)  # in double
+
+
 @pytest.mark.parametrize("name", ["SVC", "NuSVC", "OneClassSVM", "SVR", "NuSVR"])
 def test_estimators_take_every_form(name, tmp_path):
     y = POINTS[:N, 1] if name.endswith("SVR") else LABELS

@@ -565,6 +565,11 @@ def nan(values):
     return values
 
 
+def large(values):
+    values[0, 0] = 1e39
+    return values
+
+
 def interrupted(values):
     signal.raise_signal(signal.SIGINT)
     return values
@@ -577,6 +582,7 @@ def changed(values):
 FAULTS = {
     "raises": (raised, LookupError, "no such molecule"),
     "nan": (nan, DataError, "must return finite values"),
+    "large": (large, DataError, r"must return values up to 1.7e\+38"),
     "shape": (lambda values: values[:, :-1], DataError, "must return an array of shape"),
     "complex": (lambda values: values * 1j, DataError, "the kernel must hold real numbers"),
     "changes": (changed, DataError, "the kernel contradicts itself"),

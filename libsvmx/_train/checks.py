@@ -7,6 +7,7 @@ from math import floor, isfinite, isqrt
 
 from libsvmx._core.matrix import (
     CsrMatrix,
+    first_beyond,
     first_negative,
     first_not_finite,
     largest_serial,
@@ -110,9 +111,11 @@ def check_precomputed(problem: Problem) -> None:
     """Check that every row has 0:serial and K(row, s) for s = 1..l, the same l, and 1 <= serial <= l."""
     matrix = problem.matrix
     columns = matrix.max_index
-    if matrix.is_table and matrix.n_rows <= columns:  # tables are made so
-        return
-    for position, row in enumerate(problem.rows):
+    is_made_so = matrix.is_table and matrix.n_rows <= columns
+    for position, row in enumerate(problem.rows if matrix.source is None else ()):  # those on demand: as they come
+        if is_made_so:
+            check_largest(matrix, row, position)
+            continue
         length = precomputed_row_length(matrix, row)
         if length < 0:
             raise DataError(PRECOMPUTED_HELP, position)
@@ -121,6 +124,18 @@ def check_precomputed(problem: Problem) -> None:
         serial = serial_number(matrix, row)
         if serial != int(serial) or not 1 <= serial <= columns:
             raise DataError(f"precomputed kernel: serial number {serial:g} is not one of 1..{columns}", position)
+        check_largest(matrix, row, position)
+
+
+LARGEST = (2 - 2**-23) * 2.0**126  # half of the largest float, as for any kernel: 2 K(i, j) is computed in float
+
+
+def check_largest(matrix: CsrMatrix, row: int, position: int) -> None:
+    """Raise DataError, with ``position``, for a kernel value of a row that is too large for a training."""
+    column = first_beyond(matrix, row, LARGEST)
+    if column:
+        which = "with itself" if column == serial_number(matrix, row) else f"in column {column - matrix.is_table}"
+        raise DataError(f"the kernel value of the row {which} overflows: scale the kernel", position)
 
 
 def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.matrix import CsrMatrix, first_not_finite, precomputed_row_length
-from libsvmx._train.checks import PRECOMPUTED_HELP, check_values
+from libsvmx._train.checks import PRECOMPUTED_HELP, check_largest, check_values
 from libsvmx._train.checks import check_rows as check_features
 from libsvmx._train.limits import ask
 from libsvmx._train.observer import Observer
@@ -37,7 +37,6 @@ JOINING = 64  # rows whose columns are written at a time: a cache line of the ta
 # a file, or a sum that cancels.
 APART = 1e-6
 CANCELLED = 1e-12
-LARGEST = float(np.finfo(np.float32).max) / 2  # as for any kernel: 2 K(i, j) is computed in float
 
 
 class Table:
@@ -107,7 +106,7 @@ class GivenRows:
 
     Raises
     ------
-    DataError      a malformed row; two rows with one serial number
+    DataError      a malformed row; a value that is too large; two rows with one serial number
     """
 
     def __init__(self, problem: Problem, contiguous: bool = True) -> None:
@@ -123,6 +122,8 @@ class GivenRows:
             begin, end = self.begins[self.rows[k] : self.rows[k] + 2]
             if contiguous or begin == end or self.indices[begin] != 0:
                 raise DataError(PRECOMPUTED_HELP, k)
+        for k, row in enumerate(self.rows.tolist()):
+            check_largest(matrix, row, k)
         given = self.values[self.begins[self.rows]]
         for k in np.flatnonzero((given != np.rint(given)) | (given < 1) | (given > MOST_SERIAL)).tolist():
             raise DataError(f"precomputed kernel: serial number {given[k]:g} is not one of 1, 2, …", k)
@@ -174,14 +175,12 @@ def made_symmetric(values: FloatArray, serials: Ids, observer: Observer) -> Floa
 
     Raises
     ------
-    DataError      values missing, too large or not symmetric; numbers these rows
+    DataError      values missing or not symmetric; numbers these rows
     """
     n = len(values)
     diagonal = values.reshape(-1)[1 :: n + 2]
-    for i in np.flatnonzero(~(np.abs(diagonal) <= LARGEST)).tolist():
-        if np.isnan(diagonal[i]):
-            raise DataError(f"precomputed kernel: the row lacks column {serials[i]}, its value with itself", i)
-        raise DataError("the kernel value of the row with itself overflows: scale the kernel", i)
+    for i in np.flatnonzero(np.isnan(diagonal)).tolist():
+        raise DataError(f"precomputed kernel: the row lacks column {serials[i]}, its value with itself", i)
     least = CANCELLED * float(np.abs(diagonal).max(initial=0.0))
     for a in range(0, n, TILE):
         rows = slice(a, min(a + TILE, n))
