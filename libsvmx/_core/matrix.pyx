@@ -17,9 +17,6 @@ from libsvmx._core.buffers import zeros
 
 
 CHANGED = "X was changed while it was read"
-# Copies of rows of an array keep zeros if no more than one of so many values is 0.
-cdef int64_t FEW_ZEROS = 16
-
 
 cdef class RowsOnDemand:
     """Rows of a table of kernel values, each of which is computed when it is first needed."""
@@ -285,11 +282,11 @@ cdef class CsrMatrix:
         """A copy of ``rows`` (int32), in this order, with all columns.
 
         Values keep their type; those of a table become double. A regular matrix loses its zeros, unless they are kernel
-        values; with few zeros it stays regular, and keeps them, as the indices of the others take more memory.
+        values; it stays regular, and keeps them, where the indices of the others would take more memory.
         """
         cdef Py_ssize_t i, n, first
         cdef const int32_t *chosen = int32_of(rows, &n)
-        cdef int64_t begin, end, k, at, whole = 0
+        cdef int64_t begin, end, k, at, whole = 0, size = sizeof(double) if self.in_float == NULL else sizeof(float)
         cdef bint sparing = self.regular and self.first_index != 0 and self.n_nonzeros != self.nnz, alike, dense = True
         cdef int32_t *index = NULL
         cdef double *doubles = NULL
@@ -307,7 +304,7 @@ cdef class CsrMatrix:
             whole += end - begin
             for k in range(begin, end if sparing else begin):
                 ptr[i + 1] -= self.at(k) == 0.0
-        if ptr[n] < whole and whole - ptr[n] <= whole // FEW_ZEROS:
+        if ptr[n] < whole and (whole - ptr[n]) * size <= ptr[n] * <int64_t>sizeof(int32_t):
             dense = sparing = False
             for i in range(n):
                 ptr[i + 1] = ptr[i] + self.ptr[chosen[i] + 1] - self.ptr[chosen[i]]
