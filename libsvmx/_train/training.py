@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
     from libsvmx._solvers.solver import Unfinished
     from libsvmx._train.folds import Rand
+    from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.repeated_folds import Folds
     from libsvmx._train.solve_report import SolveReport
-    from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
+    from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
 
     Result = TypeVar("Result")
@@ -267,7 +268,7 @@ def pairs_side_by_side(
     n = (n_inner + 1) * len(pairs)
     threads = kernels.at_once_of(n, thread_count(param.threads)) if warm is None else 1
     at_once = 1 if inner and inner.in_turn else threads
-    optima: dict[int, SeededDual] = {}
+    optima: dict[int, Any] = {}  # SeededDual
 
     def inner_fold(k: int, f: int, own: Parameter, observer: Observer) -> Buffer | None:
         (i, j), (inner_order, bounds) = pairs[k], drawn[k]
@@ -389,11 +390,13 @@ def cross_validate_problem(
     rand: Rand,
     observer: Observer,
     kernels: KernelProvider | None = None,
+    queue: SolveQueue | None = None,
+    known: KnownOptima | None = None,
 ) -> Buffer:
     """Prediction of each row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
     Folds are LIBSVM's: stratified for classification, plain otherwise and for leave-one-out. ``kernels``: of these
-    rows, if other solves share them. Raises Stopped.
+    rows, if other solves share them; ``queue``: of them, empty; ``known``: see ``solved_folds``. Raises Stopped.
     """
     from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
     from libsvmx._train.repeated_folds import draw_repeats
@@ -404,10 +407,11 @@ def cross_validate_problem(
         tell_offset(problem, param, observer)
     (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
     kernels = kernels or shared_kernels(problem, param, drawn.order)
-    queue, predicted = queue_of_folds(problem, param, drawn.n, observer, kernels), zeros("d", len(problem))
+    queue = queue or queue_of_folds(problem, param, drawn.n, observer, kernels)
+    predicted = zeros("d", len(problem))
     each: Iterator[Buffer] = each_trained([drawn], param, observer, kernels, predict_fold)
     if queue:
-        each = (fold.predicted for fold in solved_folds(queue, [drawn], param, observer, kernels))
+        each = (fold.predicted for fold in solved_folds(queue, [drawn], param, observer, kernels, known))
     for fold, values in zip(drawn.each, each, strict=True):
         folds.put_rows(predicted, fold.held_out, values, 1)
     return predicted

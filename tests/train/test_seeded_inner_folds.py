@@ -148,6 +148,33 @@ def test_other_formulations(svm_type, seeder):
         agree(seeded, plain, X)
 
 
+@pytest.mark.parametrize("seeder", ["auto", "sir", "near"])
+@pytest.mark.parametrize(("svm_type", "C"), [("epsilon_svr", 0.05), ("epsilon_svr", 20.0), ("nu_svr", 20.0)])
+def test_regressions(svm_type, C, seeder, policy):
+    """With few and with many free rows; all threads find the same, by fewer iterations."""
+    X, _ = arrays("heart_scale")
+    options = {"svm_type": svm_type, "nu": 0.3, "p": 0.05, "gamma": 0.1, "C": C, "policy": policy}
+    X, y = X[:, 1:], X[:, 0] + np.sin(3 * X[:, 1])
+    (seeded, fewer), (plain, more) = (trained(X, y, one, **options) for one in (seeder, None))
+    assert without_sigmoids(seeded) == without_sigmoids(plain)
+    assert np.allclose(seeded.sigmoid_a, plain.sigmoid_a, rtol=1e-4)
+    assert fewer.solves >= more.solves == 6
+    assert fewer.iterations <= (1.02 if seeder == "auto" else 1.3) * more.iterations
+    texts = {model_text(trained(X, y, seeder, threads=threads, **options)[0]) for threads in (1, 2, 3, 8)}
+    assert texts == {model_text(seeded)}
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_a_regression_ended_early_is_a_model_without_its_noise_scale():
+    X, _ = arrays("heart_scale")
+    for questions in (1, 2, 4):
+        stopping = Stopping(questions)
+        options = {"svm_type": "epsilon_svr", "C": 1e3, "gamma": 0.1, "p": 0.0, "threads": 1, "probability": True}
+        model = libsvmx.train(X[:, 1:], X[:, 0], seeder="auto", observer=stopping, eps=1e-9, **options)
+        assert not model.has_probability
+        assert Remark.PROBABILITY_UNFINISHED in stopping.remarks
+
+
 def test_a_start_of_the_training_and_of_its_inner_folds():
     X, y = arrays("glass.scale")
     before = libsvmx.train(X, y, C=2.0, gamma=0.3, eps=EPS)

@@ -225,19 +225,21 @@ class QueuedTraining(QueuedPairs):
 
 
 class Star:
-    """Star(queue, kernels, problem, observer, decides=False): solves the dual problems over all rows.
+    """Star(queue, kernels, problem, observer, decides=False, for_model=False): solves the dual problems over all rows.
 
     Parameters
     ----------
     queue : SolveQueue                of ``kernels``, empty, only for these solves
     observer : Observer               receives the reports
     decides : bool                    computes the decision values of all rows, too, ``queue.fold_values(0)``
+    for_model : bool                  ``found`` is for a model, unfinished if the call must stop
 
     Attributes
     ----------
     report : SolveReport              of all of them together
+    found : Pairs                     see ``QueuedPairs.collect``
 
-    Raises Stopped.
+    Raises Stopped, but for a model.
     """
 
     chained = False
@@ -249,6 +251,7 @@ class Star:
         problem: Problem,
         observer: Observer,
         decides: bool = False,
+        for_model: bool = False,
     ) -> None:
         self.queue, self.solves = queue, PairNumbers()
         queue.keep_optima()
@@ -257,9 +260,9 @@ class Star:
         if decides:
             queue.add_fold(training.rows, training.start, training.own, kernels.members(problem))
         queue.run()
-        if queue.stopped is not None:
+        if queue.stopped is not None and not for_model:
             raise Stopped(queue.stopped)
-        training.collect(observer, for_model=False)
+        self.found = training.collect(observer, for_model)
         self.report = queue.summed(0, queue.n_tasks)
 
     def prepare(self, queue: SolveQueue) -> None:

@@ -1,8 +1,8 @@
 """Probability estimates with seeded inner folds: alpha seeding inside one training.
 
 LIBSVM solves five folds of each pair of classes from cold starts, and then the pair itself. Here the pair is solved
-first, as without seeding, and its folds start from its optimum: a star without an additional training. In a queue
-its ``add_folds`` does this; here is the code for all other solves. The folds are LIBSVM's.
+first, as without seeding, and its folds start from its optimum: a star without an additional training. In the
+queue of a classifier its ``add_folds`` does this; here is the code for all other solves. The folds are LIBSVM's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import INNER_FOLDS
+from libsvmx._train.queue.duals import Chain, Star
 from libsvmx._train.repeated_folds import draw_folds
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.solve_dual import Recovered
@@ -29,13 +30,11 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.duals import KnownOptima
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
-
-
-# Regressions with fewer rows are solved faster than a start is made.
-FEW_ROWS = 200
 
 
 def seeded_inner_folds(seeding: Seeding, param: Parameter, for_model: bool = True) -> SeededInnerFolds | None:
@@ -68,17 +67,19 @@ class SeededInnerFolds:
         scheme = seeding.scheme or ("star" if seeding.seeder == "auto" else seeding.usual(INNER_FOLDS).scheme)
         self.of_dual = replace(seeding, scheme=scheme)
 
-    def of_regression(self, report: SolveReport, n: int) -> Seeding:
-        """The choice of auto for a regression of n rows, from its optimum.
+    def of_regression(self, report: SolveReport, queued: bool) -> Seeding:
+        """The choice of auto for a regression, from its optimum.
 
-        If most support vectors are free, avg spreads the coefficients that leave over them. If few are, top gives these
-        to similar rows, free or not; in nu-SVR that is no better than a cold start.
+        If most support vectors are free, avg spreads the coefficients that leave over them; a queue tries what pays. If
+        few are, top gives these to similar rows, free or not; in nu-SVR that is no better than a cold start. In a queue
+        the rows that enter take them over, in a chain.
         """
         if self.seeding.seeder != "auto" or self.seeding.scheme:
             return self.of_dual
-        if n < FEW_ROWS:
-            return Seeding("none")
-        if 2 * report.n_bsv <= report.n_sv:
+        few_free = 2 * report.n_bsv > report.n_sv
+        if queued:
+            return Seeding("sir", "chain") if few_free else self.of_dual
+        if not few_free:
             return Seeding("avg", "star")
         return Seeding("top", "star") if self.epsilon else Seeding("none")
 
@@ -111,9 +112,41 @@ class SeededInnerFolds:
         kernels: KernelProvider,
         warm: WarmStart | None,
         number: NumberOfDual = (0, 0),
-    ) -> SeededDual:
-        """Solve a regression or a pair of classes outside a queue; arguments of ``solve_binary``."""
+    ) -> SeededDual | QueuedDual:
+        """Solve a regression, or a pair of classes outside a queue; arguments of ``solve_binary``."""
+        if param.svm_type.is_regression and self.in_queue and warm is None:
+            own, weighted = replace(param, probability=False), problem.sample_weight is not None
+            queue = kernels.queue(own, observer, 1 + INNER_FOLDS, weighted)
+            if queue is not None:
+                return QueuedDual(self, queue, problem, observer, kernels)
         return SeededDual(self, problem, param, costs, observer, kernels, warm, number)
+
+
+class QueuedDual:
+    """QueuedDual(inner, queue, problem, observer, kernels): as SeededDual, of a regression in a queue, which is
+    empty."""
+
+    def __init__(
+        self,
+        inner: SeededInnerFolds,
+        queue: SolveQueue,
+        problem: Problem,
+        observer: Observer,
+        kernels: KernelProvider,
+    ) -> None:
+        self.queue, self.problem, self.observer, self.kernels = queue, problem, observer, kernels
+        star = Star(queue.another(), kernels, problem, observer, for_model=True)
+        self.found = Recovered(star.found.betas, star.found.reports[0])
+        seeding = inner.of_regression(self.found.report, queued=True)
+        queue.decide_by_floats()
+        queue.seed_by(seeding.seeder, models=True)
+        self.known: KnownOptima = Chain() if seeding.scheme == "chain" else star
+
+    def predicted(self, rand: Rand) -> Buffer:
+        problem, param = self.problem, self.queue.param
+        return cross_validate_problem(
+            problem, param, INNER_FOLDS, rand, self.observer, self.kernels, self.queue, self.known
+        )
 
 
 class SeededDual:
@@ -140,7 +173,7 @@ class SeededDual:
         self.found = Recovered(solved.coefficients, solved.report)
         self.seeding = inner.of_dual
         if param.svm_type.is_regression:
-            self.seeding = inner.of_regression(solved.report, len(problem))
+            self.seeding = inner.of_regression(solved.report, queued=False)
 
     def values(self, order: Buffer, bounds: list[int], f: int, observer: Observer, parallel: int) -> Buffer:
         """Decision values of rows order[bounds[f]:bounds[f+1]] by the fold without them; constants, as in LIBSVM, if
