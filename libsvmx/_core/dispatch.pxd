@@ -173,6 +173,11 @@ cdef extern from "loops.h" nogil:
     int64_t svmx_update_max_violator "svmx_loops.update_max_violator"(
             int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j, const float *up,
             double *maximum) noexcept
+    int64_t svmx_conjugate_max_violator "svmx_loops.conjugate_max_violator"(
+            int64_t n, double *V, const float *Ki, const float *Kj, double gamma, double step, double *Kd, const float *up,
+            double *maximum) noexcept
+    int svmx_move_inside "svmx_loops.move_inside"(
+            int64_t n, double step, const double *d, const double *alpha, const double *C, double *moved) noexcept
     ctypedef struct svmx_pairing:
         const double *V
         const double *QD

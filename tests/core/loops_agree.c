@@ -293,6 +293,25 @@ TRY(update_max_violator)
     add(&at, sizeof(at)), add_double(maximum), add_doubles(D[0], n + 1);
 }
 
+TRY(conjugate_max_violator)
+{
+    double maximum;
+    UNUSED;
+    draw_sides(F[0], n, -HUGE_VALF);
+    const int64_t at =
+        t->conjugate_max_violator(n, D[0], F[1], F[2], D[1][0], D[1][1], D[2], F[0], &maximum);
+    add(&at, sizeof(at)), add_double(maximum), add_doubles(D[0], n + 1), add_doubles(D[2], n + 1);
+}
+
+TRY(move_inside)
+{
+    UNUSED;
+    for (int64_t k = 0; k < n; ++k)
+        D[1][k] = fabs(D[1][k]), D[2][k] = k + 1 == n && n % 3 == 0 ? D[1][k] : 1e300; /* of a third, the last is outside */
+    const int inside = t->move_inside(n, 1e-300, D[0], D[1], D[2], D[3]);
+    add(&inside, sizeof(inside)), add_doubles(D[3], n + 1);
+}
+
 TRY(partner)
 {
     double largest, gap;

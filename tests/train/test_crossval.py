@@ -84,7 +84,7 @@ def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seedin
         assert not np.any(other & (np.abs(expected).min(axis=1) > near))
 
 
-@pytest.mark.parametrize(("seeder", "iterations"), [("none", 6988), ("sir", 772), ("mir", 732)])
+@pytest.mark.parametrize(("seeder", "iterations"), [("none", 6988), ("sir", 769), ("mir", 734)])
 def test_the_heart_of_the_paper(seeder, iterations):
     """Wen et al. 2017, table 1: LIBSVM takes 6,988 iterations in ten folds, to 55.56 %. Seeders: ours, in a chain."""
     matrix, y = data.load("heart.xz")

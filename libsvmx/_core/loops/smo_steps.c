@@ -125,11 +125,14 @@ SVMX_INLINE int svmx_last_bit(uint32_t bits)
 }
 #endif
 
-/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. n is a multiple of
- * SVMX_TAIL, or 1. */
+/* How V moves. */
+enum { SVMX_STAY, SVMX_BY_PAIR, SVMX_ALONG };
+
+/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, by pair; along a direction d, Kd = gamma Kd + K_i - K_j and
+ * V -= dbeta_i Kd. Returns the maximum of V + up. n is a multiple of SVMX_TAIL, or 1. */
 SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
                               const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
-                              const float *SVMX_RESTRICT up, const int move)
+                              const float *SVMX_RESTRICT up, double gamma, double *Kd, const int move)
 {
 #ifdef SVMX_SCANS
     if (n >= SVMX_TAIL) {
@@ -139,10 +142,16 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
             for (int h = 0; h < 2; ++h) {
                 const int64_t at = k + h * SVMX_WIDTH;
                 svmx_doubles v = SVMX_DOUBLES(V + at);
-                if (move) {
+                if (move == SVMX_BY_PAIR)
                     v = v - (SVMX_WIDENED(Ki + at) * dbeta_i + SVMX_WIDENED(Kj + at) * dbeta_j);
-                    SVMX_STORE(V + at, v);
+                if (move == SVMX_ALONG) {
+                    const svmx_doubles own =
+                        gamma * SVMX_DOUBLES(Kd + at) + (SVMX_WIDENED(Ki + at) - SVMX_WIDENED(Kj + at));
+                    SVMX_STORE(Kd + at, own);
+                    v = v - dbeta_i * own;
                 }
+                if (move)
+                    SVMX_STORE(V + at, v);
                 tops[h] = SVMX_MAX_INSIDE(v, up + at, tops[h]);
             }
         }
@@ -152,8 +161,12 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
     SVMX_APART(double, top, -HUGE_VAL);
     SVMX_ANY_ORDER(k, n, reduction(max : top), {
         double v = V[k];
-        if (move)
+        if (move == SVMX_BY_PAIR)
             V[k] = v = v - (Ki[k] * dbeta_i + Kj[k] * dbeta_j);
+        if (move == SVMX_ALONG) {
+            Kd[k] = gamma * Kd[k] + ((double)Ki[k] - (double)Kj[k]);
+            V[k] = v = v - dbeta_i * Kd[k];
+        }
         v += up[k];
         SVMX_OWN(top) = v > SVMX_OWN(top) ? v : SVMX_OWN(top);
     })
@@ -184,19 +197,20 @@ SVMX_INLINE int svmx_place(const double *V, const float *up, double value)
 /* Moves V, and returns the last k of the maximum of the new V + up; up is 0 inside I_up and -inf outside. -1 if I_up is
  * empty. */
 SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j,
-                                  const float *up, double *maximum, const int move)
+                                  const float *up, double *maximum, double gamma, double *Kd, const int move)
 {
     double best = -HUGE_VAL;
     int64_t first = 0, end = 0;
     for (int64_t k = 0; k < n; k += SVMX_SPAN) {
         double top, rest = -HUGE_VAL;
         if (n - k >= SVMX_SPAN) { /* a length that the compiler knows */
-            top = svmx_moved(SVMX_SPAN, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
+            top = svmx_moved(SVMX_SPAN, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, gamma, Kd + k, move);
         } else {
             const int64_t m = (n - k) & -SVMX_TAIL;
-            top = svmx_moved(m, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
+            top = svmx_moved(m, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, gamma, Kd + k, move);
             for (int64_t r = k + m; r < n; ++r) {
-                const double v = svmx_moved(1, V + r, Ki + r, Kj + r, dbeta_i, dbeta_j, up + r, move);
+                const double v =
+                    svmx_moved(1, V + r, Ki + r, Kj + r, dbeta_i, dbeta_j, up + r, gamma, Kd + r, move);
                 rest = v > rest ? v : rest;
             }
             top = rest > top ? rest : top;
@@ -220,13 +234,31 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
 
 int64_t SVMX_LOOP(max_violator)(int64_t n, double *V, const float *up, double *maximum)
 {
-    return svmx_move_top(n, V, up, up, 0.0, 0.0, up, maximum, 0);
+    return svmx_move_top(n, V, up, up, 0.0, 0.0, up, maximum, 0.0, V, SVMX_STAY);
 }
 
 int64_t SVMX_LOOP(update_max_violator)(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
                                        double dbeta_j, const float *up, double *maximum)
 {
-    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, maximum, 1);
+    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, maximum, 0.0, V, SVMX_BY_PAIR);
+}
+
+int64_t SVMX_LOOP(conjugate_max_violator)(int64_t n, double *V, const float *Ki, const float *Kj, double gamma, double step,
+                                          double *Kd, const float *up, double *maximum)
+{
+    return svmx_move_top(n, V, Ki, Kj, step, 0.0, up, maximum, gamma, Kd, SVMX_ALONG);
+}
+
+/* moved = alpha + step d; returns whether all n are inside 0 and C. */
+int SVMX_LOOP(move_inside)(int64_t n, double step, const double *SVMX_RESTRICT d, const double *SVMX_RESTRICT alpha,
+                           const double *SVMX_RESTRICT C, double *SVMX_RESTRICT moved)
+{
+    int64_t outside = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        moved[k] = alpha[k] + step * d[k];
+        outside |= !(moved[k] > 0.0) | !(moved[k] < C[k]);
+    }
+    return !outside;
 }
 
 /* ---- the partner ---------------------------------------------------------------------------- */

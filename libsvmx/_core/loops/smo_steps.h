@@ -41,6 +41,11 @@ typedef struct {
     LOOP(int64_t, update_max_violator,                                                                                    \
          (int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j, const float *up,        \
           double *maximum))                                                                                               \
+    LOOP(int64_t, conjugate_max_violator,                                                                                 \
+         (int64_t n, double *V, const float *Ki, const float *Kj, double gamma, double step, double *Kd,                  \
+          const float *up, double *maximum))                                                                              \
+    LOOP(int, move_inside,                                                                                                \
+         (int64_t n, double step, const double *d, const double *alpha, const double *C, double *moved))                  \
     LOOP(int64_t, partner,                                                                                                \
          (const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest, double *gap))
 

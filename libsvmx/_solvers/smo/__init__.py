@@ -12,6 +12,7 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; selection of pairs: Fa
     hard_margin.py                infinite C: whether there is an optimum
     WarmSmo (warm.pyx)  ──inherits──>  Smo    start, shrinking and reconstruction from known scores; no GBar
         QueuedWarmSmo, of many problems with starts in a queue, whose cold ones are Smo's
+            ──holds──>  Direction      steps conjugate to the last one (conjugate.pyx)
     GrowingSmo (warm.pyx)  ──inherits──>  WarmSmo    a sequence of growing C
     ChunkedSmo, in libsvmx/_solvers/decomposition  ──inherits──>  WarmSmo
     smo_in_double (warm.pyx)      pair steps in double on the state of a path that cannot be continued

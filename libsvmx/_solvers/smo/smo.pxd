@@ -3,6 +3,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport Certificate, DualProblem
 from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.conjugate cimport Direction
 from libsvmx._solvers.smo.positions cimport DeferredUpdates, GBar, PositionsWithRows, Scans
 
 
@@ -28,6 +29,7 @@ cdef class Smo(PositionsWithRows):
     cdef double max_score           # its V
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
     cdef Scans scans
+    cdef Direction direction    # of the last steps; None: all steps are of a pair, as LIBSVM's
     cdef int32_t[::1] shrunk    # scratch: positions
     cdef DeferredUpdates missed # of shrunk positions
     cdef int make_room(self, Py_ssize_t m, int groups) except -1
@@ -48,6 +50,9 @@ cdef class Smo(PositionsWithRows):
     cdef int64_t between_shrinkings(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
+    cdef void step_of_pair(self, Py_ssize_t i, Py_ssize_t j, const float *K_i, const float *K_j,
+                           double curvature) noexcept nogil
+    cdef void end_direction(self) noexcept nogil
     cdef int before_rows(self) except -1 nogil
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil
     cdef int add_start(self) except -1 nogil

@@ -92,6 +92,7 @@ cdef class Smo(PositionsWithRows):
         self.clear(m, groups)
         self.n_rows, self.countdown, self.reach, self.max_violator = n_rows, 0, 0.0, -2
         self.unshrunk_once = self.scores_known = False
+        self.end_direction()  # of a solve that an exception has ended
         self.count_anew()
 
     cdef void count_anew(self) noexcept nogil:
@@ -219,6 +220,7 @@ cdef class Smo(PositionsWithRows):
         while self.iterations < limit and not self.control.expired:
             self.countdown -= 1
             if self.countdown == 0:
+                self.end_direction()
                 self.countdown = self.between_shrinkings()
                 if self.control.shrinking:
                     self.shrink()
@@ -226,6 +228,7 @@ cdef class Smo(PositionsWithRows):
                 if limit > libsvms_limit(self.size) and self.control.eps < USUAL_EPS and self.stalls():
                     return 0
             if not self.select_working_set(&i, &j):
+                self.end_direction()
                 self.unshrink()
                 self.control.mark(MARK_UNSHRINK)
                 if not self.select_working_set(&i, &j):
@@ -234,6 +237,7 @@ cdef class Smo(PositionsWithRows):
             self.iterations += 1
             self.stepped += self.active_size
             self.step(i, j)
+        self.end_direction()
         return 0
 
     cdef bint stalls(self) noexcept nogil:
@@ -294,17 +298,29 @@ cdef class Smo(PositionsWithRows):
         return 1
 
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, update V."""
+        """Move alpha_i and alpha_j, with ``direction`` those before them, too."""
         cdef int64_t values_before = self.store.kernel.values_computed
         cdef int g = 0 if self.groups == 1 or self.y[i] > 0 else 1
         cdef const float *K_i = self.violator_row(i, g)
         cdef const float *K_j = self.partner_row(j, g, i, K_i)
-        cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
-        cdef double new_i = old_i, new_j = old_j, delta, diff, total
+        cdef bint was_upper_i = self.alpha[i] >= self.C[i], was_upper_j = self.alpha[j] >= self.C[j]
         cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
-        cdef bint was_upper_i = old_i >= C_i, was_upper_j = old_j >= C_j
         if curvature <= 0:
             curvature = SVMX_TAU
+        if self.direction is None or not self.direction.step(self, i, j, K_i, K_j, curvature):
+            self.step_of_pair(i, j, K_i, K_j, curvature)
+        else:  # the reach of the others is not known
+            self.reach, self.max_violator, self.max_score = 1.0, self.direction.max_violator, self.direction.max_score
+        if self.control.shrinking:
+            self.update_G_bar(i, was_upper_i)
+            self.update_G_bar(j, was_upper_j)
+        return self.control.worked(3 * self.active_size + 4 * (self.store.kernel.values_computed - values_before))
+
+    cdef void step_of_pair(self, Py_ssize_t i, Py_ssize_t j, const float *K_i, const float *K_j,
+                           double curvature) noexcept nogil:
+        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, update V."""
+        cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
+        cdef double new_i = old_i, new_j = old_j, delta, diff, total
         if self.y[i] != self.y[j]:
             delta = (self.y[i] * self.V[i] + self.y[j] * self.V[j]) / curvature
             diff = old_i - old_j
@@ -342,13 +358,18 @@ cdef class Smo(PositionsWithRows):
             self.reach = new_j / C_j
         self.update_status(i)
         self.update_status(j)
+        if self.direction is not None and self.is_free(i) and self.is_free(j):
+            self.direction.begin(self, i, j, K_i, K_j, curvature, self.y[i] * (new_i - old_i))
+            self.max_violator, self.max_score = self.direction.max_violator, self.direction.max_score
+            return
         self.max_violator = self.scans.update_max_violator(self.active_size, &self.V[0], K_i, K_j,
                                                            self.y[i] * (new_i - old_i),
                                                            self.y[j] * (new_j - old_j), &self.up[0, 0], &self.max_score)
-        if self.control.shrinking:
-            self.update_G_bar(i, was_upper_i)
-            self.update_G_bar(j, was_upper_j)
-        return self.control.worked(3 * self.active_size + 4 * (self.store.kernel.values_computed - values_before))
+
+    cdef void end_direction(self) noexcept nogil:
+        """Let the next step be that of a pair; alpha is then up to date."""
+        if self.direction is not None:
+            self.direction.end(self)
 
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
         """Update G_bar if position p has reached or left its upper bound."""

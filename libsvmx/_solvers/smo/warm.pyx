@@ -120,7 +120,7 @@ cdef class WarmSmo(Smo):
 
 
 cdef class QueuedWarmSmo(WarmSmo):
-    """For many problems: see ``solve_many`` of Smo; ``start_beta`` and ``start_scores`` are set once."""
+    """For many problems: see ``solve_many`` of Smo; ``start_beta``, ``start_scores`` and ``direction`` are set once."""
 
     cdef int add_start(self) except -1 nogil:
         WarmSmo.add_start(self)

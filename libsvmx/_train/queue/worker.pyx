@@ -15,6 +15,7 @@ from libsvmx._problem.dual cimport (
     Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, rounding_may_hide, width_of_rho)
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
+from libsvmx._solvers.smo.conjugate cimport Direction
 from libsvmx._solvers.smo.positions cimport GBar
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._solvers.smo.warm cimport QueuedWarmSmo
@@ -82,6 +83,7 @@ cdef class Worker:
             self.warm = QueuedWarmSmo.__new__(QueuedWarmSmo)
             self.warm.solve_many(m, self.control, self.kernel_rows)
             self.warm.start_beta, self.warm.start_scores = self.start, self.scores
+            self.warm.direction = Direction(m)
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.decisions = QueueDecisions(todo, self.kernel_rows, self.control, self.starts)
