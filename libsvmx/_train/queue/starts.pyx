@@ -217,6 +217,8 @@ cdef class QueueStarts:
         """Part of a fold in the factor that the paths of its star share; 0: they do not."""
         if task.chained or not task.of_earlier or self.todo.earlier.n_tasks != 1 or self.at.groups != 1:
             return 0.0
+        if task.pilot >= 0 and not is_of_many(task):
+            return 0.0  # the only path so far
         return task.n_left / <double>self.todo.earlier.tasks[0].n
 
     cdef PathKind kind_of_path(self, const Task *task) noexcept nogil:
@@ -256,7 +258,6 @@ cdef class QueueStarts:
             path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering, shared)
         if not task.chained:
             begin(&taken)
-            taken.by[<int>SEEDED] = seeded
             for k in range(4 if task.of_earlier and task.pilot < 0 else 0):
                 if former.pilot_work[k] > 0:
                     average(&taken, former.pilot_kind[k], former.pilot_work[k])
