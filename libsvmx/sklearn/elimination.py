@@ -282,8 +282,8 @@ def eliminated(
         if n <= wanted:
             return
         table = by_function(model.sv_coef, model.class_sv)
-        betas = np.zeros((len(table), len(X)))
-        np.add.at(betas, (slice(None), rows[np.asarray(model.row_numbers) - 1]), table)  # a fold may repeat a row
+        support = rows[np.asarray(model.row_numbers) - 1]  # a fold may repeat a row
+        betas = np.array([np.bincount(support, weights=beta, minlength=len(X)) for beta in table])
         gone, ties = least(rest.importances(K, gamma, betas), min(step, n - wanted))
         yield now, gone, ties
         rest.leave_out(gone)
