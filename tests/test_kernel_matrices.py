@@ -94,10 +94,10 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(("place", "said"), [((5, 5), "with itself"), ((5, 7), "in column [78]")])
+@pytest.mark.parametrize(("place", "said"), [((5, 5), "with itself"), ((5, 7), "in column 7")])
 @pytest.mark.parametrize("value", [1.8e38, -1e300])
 def test_values_beyond_a_float_are_refused(door, place, said, value):
-    """LIBSVM keeps kernel rows in float, where they are infinite. States count columns by serial numbers."""
+    """LIBSVM keeps kernel rows in float, where they are infinite."""
     matrix = K.copy()
     matrix[place] = matrix[place[::-1]] = value
     kinds = (np.float32, np.float64) if abs(value) < 3e38 else (np.float64,)

@@ -4,6 +4,8 @@ In two passes: entries are counted, then written. Another thread may change an a
 checks all bounds, and raises ValueError.
 """
 
+from libc.float cimport DBL_MAX, FLT_MAX
+from libc.math cimport fabs, fabsf
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.matrix import CHANGED
@@ -20,15 +22,21 @@ ctypedef fused whole:
     int32_t
     int64_t
 
-def count_entries(const real[:, :] table, counts):
+def count_entries(const real[:, :] table, counts, double most=DBL_MAX):
     """Number of nonzero values of each row, into ``counts`` (OUT, int64, shape (rows,)).
 
-    Rows must be contiguous. Returns row * columns + column of the first value that is not finite, or -1.
+    Rows must be contiguous. Returns row * columns + column of the first value that is not finite or beyond ``most``, or
+    -1.
     """
     cdef int64_t[::1] count = counts
     cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
-    cdef int64_t entries, wrong
+    cdef int64_t entries, good
     cdef const real *row
+    cdef real limit
+    if real is float:
+        limit = <real>min(most, <double>FLT_MAX)
+    else:
+        limit = <real>min(most, DBL_MAX)
     if count.shape[0] != n or (columns > 1 and table.strides[1] != sizeof(real)):
         raise ValueError("rows of values side by side are needed, and a count for each")
     if columns == 0:
@@ -36,19 +44,22 @@ def count_entries(const real[:, :] table, counts):
     with nogil:
         for i in range(n):
             row = &table[i, 0]
-            entries, wrong = 0, 0
+            entries, good = 0, 0
             for j in range(columns):
                 entries += row[j] != 0
-                wrong += row[j] - row[j] != 0
+                if real is float:
+                    good += fabsf(row[j]) <= limit
+                else:
+                    good += fabs(row[j]) <= limit
             count[i] = entries
-            if wrong:
+            if good < columns:
                 break
         else:
             i = -1
     if i < 0:
         return -1
     for j in range(columns):
-        if row[j] - row[j] != 0:
+        if not fabs(row[j]) <= limit:
             return i * columns + j
     raise ValueError(CHANGED)
 

@@ -599,21 +599,11 @@ def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
 
 
 def first_beyond(CsrMatrix matrix, Py_ssize_t row, double most):
-    """Index in its row of the first kernel value, not on demand, with |K(row, index)| > ``most``, or 0."""
-    cdef GivenRow given = matrix.given_row(row)
-    cdef int64_t s, count = 0, last = matrix.ptr[row + 1] - matrix.ptr[row] - 1
-    if given.step == 1:  # loops that are vectorised
-        if given.in_double != NULL:
-            for s in range(last):
-                count += fabs(given.in_double[s]) > most
-        else:
-            for s in range(last):
-                count += fabs(given.in_float[s]) > most
-        if count == 0:
-            return 0
-    for s in range(1, last + 1):
-        if fabs(given_value(&given, s)) > most:
-            return matrix.features(row)[s]
+    """Index in its row of the first kernel value with |K(row, index)| > ``most``, or 0."""
+    cdef int64_t k
+    for k in range(matrix.ptr[row] + 1, matrix.ptr[row + 1]):
+        if fabs(matrix.at(k)) > most:
+            return matrix.features(row)[k - matrix.ptr[row]]
     return 0
 
 

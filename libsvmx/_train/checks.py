@@ -111,11 +111,9 @@ def check_precomputed(problem: Problem) -> None:
     """Check that every row has 0:serial and K(row, s) for s = 1..l, the same l, and 1 <= serial <= l."""
     matrix = problem.matrix
     columns = matrix.max_index
-    is_made_so = matrix.is_table and matrix.n_rows <= columns
-    for position, row in enumerate(problem.rows if matrix.source is None else ()):  # those on demand: as they come
-        if is_made_so:
-            check_largest(matrix, row, position)
-            continue
+    if matrix.is_table and matrix.n_rows <= columns:  # tables are made so
+        return
+    for position, row in enumerate(problem.rows):
         length = precomputed_row_length(matrix, row)
         if length < 0:
             raise DataError(PRECOMPUTED_HELP, position)
@@ -131,11 +129,16 @@ LARGEST = (2 - 2**-23) * 2.0**126  # half of the largest float, as for any kerne
 
 
 def check_largest(matrix: CsrMatrix, row: int, position: int) -> None:
-    """Raise DataError, with ``position``, for a kernel value of a row that is too large for a training."""
-    column = first_beyond(matrix, row, LARGEST)
+    """Raise DataError, with ``position``, for a kernel value of a row that is too large for a training. Not of tables,
+    which their makers check."""
+    column = 0 if matrix.is_table else first_beyond(matrix, row, LARGEST)
     if column:
-        which = "with itself" if column == serial_number(matrix, row) else f"in column {column - matrix.is_table}"
-        raise DataError(f"the kernel value of the row {which} overflows: scale the kernel", position)
+        raise overflow("with itself" if column == serial_number(matrix, row) else f"in column {column}", position)
+
+
+def overflow(which: str, position: int) -> DataError:
+    """The error for a kernel value that is beyond LARGEST."""
+    return DataError(f"the kernel value of the row {which} overflows: scale the kernel", position)
 
 
 def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> None:

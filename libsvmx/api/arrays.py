@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
-from libsvmx._train.checks import check_weights
+from libsvmx._train.checks import LARGEST, check_weights, overflow
 from libsvmx._train.folds import DEFAULT_SEED, Rand
 from libsvmx._train.gamma import default_gamma, gamma_of, scaled_rows
 from libsvmx._train.model import Model, columns_of
@@ -302,18 +303,18 @@ def real(value: Any, row: int) -> float:
         raise DataError(f"{value!r} is not a real number", row) from None
 
 
-def precomputed(K: Any, first: int = 1) -> CsrMatrix:
+def precomputed(K: Any, first: int = 1, most: float = LARGEST) -> CsrMatrix:
     """Kernel values as rows 0:serial 1:K(row,1) …, the format of the lower layers and of model files.
 
     float64 and float32 arrays of any strides are used without a copy, within the call. ``first``: serial number of the
-    first row, the others follow; values are copied if it is not 1. Raises DataError.
+    first row, the others follow; values are copied if it is not 1. Raises DataError, also for a value beyond ``most``.
     """
     if isinstance(K, CsrMatrix):
         return K
     values = real_array(in_shape(K).toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
     if values.ndim != 2:
         raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
-    check_finite(values)
+    check_kernel(values, first, most)
     if first == 1:
         return kernel_table(values)
     n, m = values.shape
@@ -324,7 +325,7 @@ def precomputed(K: Any, first: int = 1) -> CsrMatrix:
 
 
 def kernel_table(values: Any) -> CsrMatrix:
-    """``precomputed`` for an array that the caller has checked: real and finite."""
+    """``precomputed`` for an array that the caller has checked."""
     n, m = values.shape
     if not is_plain(values):
         values = packed(values, np.float64)
@@ -339,20 +340,24 @@ def lies_in_columns(table: Any) -> bool:
     return abs(table.strides[0]) < abs(table.strides[1])
 
 
-def check_finite(values: Any) -> None:
-    """Raise DataError for the first kernel value that is not finite."""
+def check_kernel(values: Any, first: int = 1, most: float = LARGEST) -> None:
+    """Raise DataError for the first kernel value that is not finite or beyond ``most``; ``first`` as of
+    ``precomputed``."""
     across = is_plain(values) and lies_in_columns(values)
-    bad = first_not_finite_of(values.T if across else values)
+    bad = first_beyond_of(values.T if across else values, most)
     if bad is not None and across:  # the first in row order
-        bad = first_not_finite_of(np.ascontiguousarray(values))
-    if bad is not None:
-        raise DataError(f"the value of column {bad[1]} is not finite", bad[0])
+        bad = first_beyond_of(np.ascontiguousarray(values), most)
+    if bad is None:
+        return
+    if np.isfinite(values[bad]):
+        raise overflow("with itself" if bad[1] == bad[0] + first - 1 else f"in column {bad[1]}", bad[0])
+    raise DataError(f"the value of column {bad[1]} is not finite", bad[0])
 
 
-def first_not_finite_of(table: Any) -> tuple[int, int] | None:
-    """Row and column of the first value that is not finite."""
+def first_beyond_of(table: Any, most: float) -> tuple[int, int] | None:
+    """Row and column of the first value that is not finite or beyond ``most``."""
     for begin, block in blocks_of(table):
-        bad = count_entries(block, zeros("q", len(block)))
+        bad = count_entries(block, zeros("q", len(block)), most)
         if bad >= 0:
             return begin + bad // table.shape[1], bad % table.shape[1]
     return None
@@ -569,7 +574,7 @@ def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> 
     Column 0 of an array is index 1, so it has no column for index 0.
     """
     given = param.kernel_type == KernelType.PRECOMPUTED
-    tests = precomputed(X) if given else as_matrix(X)
+    tests = precomputed(X, most=inf) if given else as_matrix(X)
     if columns is not None and is_table(X) and tests.n_rows:
         check_width(columns_of(tests, param), columns if given else columns + first_index - 1)
     return scaled(tests, X, param, first_index)

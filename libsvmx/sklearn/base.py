@@ -25,7 +25,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter, is_several
 from libsvmx._train.problem import Problem
 from libsvmx._train.warm_start import KnownOptima, WarmStart
-from libsvmx.api.arrays import scaled
+from libsvmx.api.arrays import check_kernel, scaled
 from libsvmx.api.kernel_values import NamedRows
 from libsvmx.api.kernels import CalledTests, KernelRows
 from libsvmx.api.own_kernel import Named, as_kernel
@@ -337,6 +337,8 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
             # keeping rows, or comparing them with those of the last fit, needs all values
             matrix = training_rows.matrix(whole=not borrow or self.warm_start)
         else:
+            if self._is_kernel:
+                check_kernel(rows)
             matrix = matrix_of(rows, self._is_kernel, borrow)
             if is_several(self._gamma):
                 matrix = scaled(matrix, rows, Parameter(**self._kernel_fields))
