@@ -6,8 +6,7 @@
     io/                               text in and out; knows models and parameters
     _train/                           parameter, model, pairs of classes, probability estimates, prediction;
         validation/ updating/ cluster/    folds and grids; rows that join and leave; rows on a cluster
-    _solvers/                         smo/ path/ decomposition/ interior_point/ seeding/, each an algorithm
-    _problem/                         the dual problem, its solution, its certificate
+    _solvers/                         smo/ path/ decomposition/ interior_point/ seeding/, each an algorithm; dual
     _kernels/                         kernel rows, row store, shared rows, kernel of test rows, low-rank factors
     _core/                            buffers, sparse rows, C loops and kernel functions, threads
     enums.py  exceptions.py  _typing.py

@@ -17,8 +17,8 @@ LAYERS = {
         "enums exceptions _typing _version _core/contexts _core/enumerations",
         "_core",
         "_kernels",
-        "_problem",
-        "_solvers/control _solvers/solver",
+        "_solvers/dual",
+        "_solvers/solver",
         "_solvers/registry",
         "_solvers/path/path_state",  # the state of a path, from which SMO in double starts again
         "_solvers/smo",

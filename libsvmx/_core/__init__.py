@@ -16,7 +16,7 @@
     records, enumerations, contexts  dataclasses, enums and context managers that are fast to import
     dense                           BLAS and LAPACK with checks for a stop
     blas                            one BLAS thread, where sums must not depend on their number
-    Token (stopping)                checks for a stop between pieces of work
+    Token (stopping)                checks for a stop between pieces of work; of a solve its Control
     say_on (process)                message at the end by a signal
 
     dispatch                        the table of hot loops for the CPU target chosen at import

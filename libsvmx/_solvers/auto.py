@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import ClassVar
 
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
     from libsvmx._solvers.smo.smo import Smo
 
     Attempt = Callable[[Control], DualSolution | None]
@@ -328,7 +328,7 @@ def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:
 
 def initial_gap(dual: DualProblem) -> float:
     """KKT gap at a cold start; infinite for other starts (nu formulations, seeds), of which it is not known."""
-    from libsvmx._problem.dual import kkt_gap
+    from libsvmx._solvers.dual import kkt_gap
 
     return inf if any(dual.beta) else kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
 
@@ -356,7 +356,7 @@ def solved_by_path(
     policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
 ) -> DualSolution | None:
     """The optimum by the path from a small C; None if its margin is too large, or it is lost or stopped."""
-    from libsvmx._problem.dual import kkt_gap
+    from libsvmx._solvers.dual import kkt_gap
     from libsvmx._solvers.path import from_small_cost
     from libsvmx._solvers.path.path import PathLost
     from libsvmx.exceptions import Stopped

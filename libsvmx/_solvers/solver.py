@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ClassVar
 
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.auto import Trial
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
 
 Number = int | float
 

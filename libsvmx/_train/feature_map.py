@@ -12,7 +12,7 @@ from libsvmx._core.arrays import inverse, take_int32
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import require, threads_that_fit
-from libsvmx._core.stopping import NOBODY, Leeway, Stopped, Token
+from libsvmx._core.stopping import NOBODY, Control, Leeway, Stopped, Token
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.approximation import Approximation, LowRank
 from libsvmx._kernels.featurerows import (
@@ -22,8 +22,7 @@ from libsvmx._kernels.featurerows import (
     second_order_rows,
     second_order_size,
 )
-from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.assembly import each_beta
 from libsvmx._train.model import Model, columns_of, vectors_of

@@ -1,4 +1,4 @@
-from libsvmx._problem.dual cimport Dual
+from libsvmx._solvers.dual cimport Dual
 
 
 cdef struct Formulation:

@@ -16,9 +16,9 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.arrays cimport Memory, float64_of, int32_of, memory
+from libsvmx._solvers.dual cimport Dual, DualProblem, DualSolution
 
 from libsvmx._core.buffers import zeros
-from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
 from libsvmx.enums import SvmType
 

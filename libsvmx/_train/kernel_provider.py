@@ -17,8 +17,8 @@ from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.sharedrows import SharedRows
-    from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

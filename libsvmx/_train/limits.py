@@ -8,8 +8,7 @@ its Control, up to the function that knows what is left of the call: there it be
 
 from __future__ import annotations
 
-from libsvmx._core.stopping import Token
-from libsvmx._solvers.control import Control, ThreadControl
+from libsvmx._core.stopping import Control, ThreadControl, Token
 from libsvmx._train.observer import Forwarding, Observer, hears
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SolveStatus

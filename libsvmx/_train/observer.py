@@ -54,7 +54,7 @@ class Observer:
     limits: Token | None = None
 
     def mark(self, mark: str) -> None:
-        """'.', '*' or 'few free', see libsvmx._solvers.control."""
+        """'.', '*' or 'few free', see libsvmx._core.stopping."""
 
     def should_stop(self) -> bool:
         """Asked several times a second; True ends the call with what it has, status 'interrupted'."""

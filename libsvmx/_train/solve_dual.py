@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf, isfinite, isnan
 
 from libsvmx._core.records import NamedTuple, replace
+from libsvmx._core.stopping import Control
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution, kkt_gap
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution, kkt_gap
 from libsvmx._solvers.solver import Unfinished
 from libsvmx._train.formulation import recover_coefficients
 from libsvmx._train.observer import Observer, Remark

@@ -11,7 +11,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.matrix import first_asymmetry, square_of_offsets
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
-from libsvmx._problem.dual import DualSolution
+from libsvmx._solvers.dual import DualSolution
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import (
     INNER_FOLDS,

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import Control, Stopped
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution, growth_factor
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution, growth_factor
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.solve_dual import starts_unknown

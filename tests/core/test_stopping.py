@@ -16,9 +16,8 @@ from support.asking import Asked
 from support.faults import few_threads
 
 from libsvmx._core.process import HAS_THREADS
-from libsvmx._core.stopping import FLOPS, NOBODY, Leeway, Stopped, Token, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, Control, Leeway, Stopped, Token, pieces
 from libsvmx._core.threads import WHOLE, awaited, in_order
-from libsvmx._solvers.control import Control
 from libsvmx.enums import SolveStatus
 
 MUCH = 1 << 30

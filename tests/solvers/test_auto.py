@@ -13,10 +13,10 @@ from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx._core.records import replace
-from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._core.stopping import Control
 from libsvmx._solvers.auto import Auto, ChoicePolicy, Trial
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.solver import IRWLS
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.linear_work import LinearWork
 from libsvmx.enums import SolveStatus
 

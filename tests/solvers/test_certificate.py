@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.fold_changes import shifted
 
 from libsvmx._core.buffers import filled
-from libsvmx._problem.dual import array_level, extremes, kkt_gap, project
+from libsvmx._solvers.dual import array_level, extremes, kkt_gap, project
 
 
 def boxes(seed, n):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.posed import ENGINES, classes, posed
 
-from libsvmx._solvers.control import MARKS, Control
+from libsvmx._core.stopping import MARKS, Control
 from libsvmx.enums import KernelType, SvmType
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]

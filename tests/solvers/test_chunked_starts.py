@@ -8,7 +8,7 @@ from support.examples import examples
 from support.labels import labelled
 from support.posed import ENGINES, Posed, classes, posed
 
-from libsvmx._solvers.control import Control
+from libsvmx._core.stopping import Control
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
 

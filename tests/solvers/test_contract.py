@@ -15,13 +15,12 @@ from support.judge import FLOAT_ULP, Judge, kernel_values
 from support.labels import costs_of, labels_of
 
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import Control, Stopped
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.auto import Auto
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._solvers.path.path import Path, path_of, solution_without
 from libsvmx._solvers.smo import smo, warm

@@ -9,7 +9,7 @@ from libsvmx._solvers.interior_point.normal_equations import NormalEquations, po
 from support.crsvm import Case, clouds
 
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._problem.dual import array_level
+from libsvmx._solvers.dual import array_level
 from libsvmx._solvers.interior_point import block_steps, crossover, free_rows, vertex_steps
 from libsvmx._solvers.interior_point.crossover import cross_over
 from libsvmx._solvers.interior_point.dual_solver import feasible

@@ -3,7 +3,7 @@
 import pytest
 from support.posed import classes, posed
 
-from libsvmx._solvers.control import Control
+from libsvmx._core.stopping import Control
 from libsvmx._solvers.path import from_small_cost
 from libsvmx._solvers.path.path import PathLost
 from libsvmx.enums import SolveStatus, SvmType

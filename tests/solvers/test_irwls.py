@@ -5,8 +5,7 @@ import pytest
 from support.posed import classes, posed
 from support.selection import quick_first
 
-from libsvmx._core.stopping import NOBODY
-from libsvmx._solvers.control import Control
+from libsvmx._core.stopping import NOBODY, Control
 from libsvmx._solvers.decomposition import irwls
 from libsvmx._solvers.decomposition.irwls import JOINING, Face, damping_of, face_optimum, feasible, joining
 from libsvmx._solvers.decomposition.solver import IRWLS

@@ -9,8 +9,8 @@ from support.examples import examples
 from support.labels import labelled
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 
 TAU = 1e-12

@@ -11,9 +11,9 @@ from support.judge import Judge
 from support.labels import alpha_of, labels_of
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, kkt_gap
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, kkt_gap
 from libsvmx._solvers.smo import smo
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType

@@ -15,8 +15,8 @@ from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case, proposed
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._solvers.smo import smo, warm
 from libsvmx._train.folds import Rand, stratified_folds

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from libsvmx._kernels.feature_products import SparseRows
 
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point.dual_solver import solve_dual
 from libsvmx._solvers.interior_point.solver import CRSVM
 from support.judge import Factor, Judge

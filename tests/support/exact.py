@@ -6,8 +6,8 @@ import pytest
 import libsvmx
 from libsvmx import SvmType
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path
 
 from . import data

@@ -8,8 +8,8 @@ from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._train.formulation import build_dual, coefficient_sums
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType

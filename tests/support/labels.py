@@ -3,7 +3,7 @@
 import numpy as np
 
 from libsvmx._core.buffers import filled
-from libsvmx._problem.dual import DualProblem
+from libsvmx._solvers.dual import DualProblem
 
 
 def labelled(y, linear, C, alpha, row, two_groups=False, V=None):

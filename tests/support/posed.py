@@ -11,8 +11,8 @@ from libsvmx._train.formulation import build_dual
 
 from libsvmx import KernelType
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import chunked
 from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 from libsvmx._solvers.smo import smo

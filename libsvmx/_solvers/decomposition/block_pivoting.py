@@ -23,11 +23,10 @@ from scipy.linalg import lapack
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import cholesky, product, solve_lower
-from libsvmx._core.stopping import Token
+from libsvmx._core.stopping import Control, Token
 from libsvmx._core.threads import awaited
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution, array_level, kkt_gap
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution, array_level, kkt_gap
 from libsvmx._typing import Buffer, FloatArray
 from libsvmx.enums import SolveStatus
 

@@ -18,18 +18,18 @@ from libc.math cimport HUGE_VAL, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_add_float_rows, svmx_axpy
+from libsvmx._core.stopping cimport MARK_STEP, Control
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
-from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state, score_rounding
-from libsvmx._solvers.control cimport MARK_STEP, Control
 from libsvmx._solvers.decomposition.subproblem cimport Selection, Subproblem
+from libsvmx._solvers.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state, score_rounding
 from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
-from libsvmx._problem.dual import kkt_gap
+from libsvmx._solvers.dual import kkt_gap
 from libsvmx._solvers.path.from_small_cost import LEAST_FACTOR, decades, expected_ns, leads_there
 from libsvmx.enums import SolveStatus
 

@@ -40,8 +40,8 @@ from scipy.linalg import blas, lapack
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky, solve_lower
 from libsvmx._core.stopping import Stopped
-from libsvmx._problem.dual import first_bound
 from libsvmx._solvers.decomposition.subproblem import Subproblem
+from libsvmx._solvers.dual import first_bound
 from libsvmx._typing import FloatArray
 
 Places = NDArray[np.intp]

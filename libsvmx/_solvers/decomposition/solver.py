@@ -9,9 +9,9 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
 
 
 @record(frozen=True)

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Targets
-from libsvmx._solvers.control cimport Control
 
 
 cdef enum:

@@ -12,9 +12,9 @@ from libc.stdlib cimport free, malloc
 
 from libsvmx._core.dispatch cimport (
     SVMX_LEAF_PAD, SVMX_TAU, svmx_add_float_rows, svmx_gather, svmx_leaf_move, svmx_leaf_partner)
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Targets
-from libsvmx._problem.dual cimport Certificate, certify, gap_of, level_of
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate, certify, gap_of, level_of
 
 from libsvmx._core.buffers import table, zeros
 from libsvmx._core.stopping import NOBODY

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.featurerows import FeatureRows, TwiceRows, times, transposed
-from libsvmx._problem.dual import DualProblem, DualSolution, array_level, kkt_gap
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution, array_level, kkt_gap
 from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._solvers.interior_point.block_steps import net
 from libsvmx._solvers.interior_point.predictor_corrector import Iteration

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from libsvmx._core.dense import cholesky, product, solve_cholesky
 from libsvmx._core.stopping import NOBODY, Token
-from libsvmx._problem.dual import first_bound
+from libsvmx._solvers.dual import first_bound
 from libsvmx._solvers.interior_point.vertex_steps import FreeRows
 from libsvmx._typing import FloatArray
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ClassVar
 
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.featurerows import FeatureRows
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
 
 
 @record(frozen=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from libsvmx._problem.dual import extremes
+from libsvmx._solvers.dual import extremes
 from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock, net
 from libsvmx._typing import FloatArray
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from math import ceil, log, log10
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._solvers.control cimport Control
+from libsvmx._core.stopping cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 
 

@@ -12,8 +12,8 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reserve
 from libsvmx._core.dispatch cimport svmx_axpy, svmx_fastest, svmx_nearest, svmx_waiting
-from libsvmx._problem.dual cimport FREE, bound_state
-from libsvmx._solvers.control cimport Control
+from libsvmx._core.stopping cimport Control
+from libsvmx._solvers.dual cimport FREE, bound_state
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, MARGIN, PathState, add_margin_rows
 
 from libsvmx._core.buffers import filled, zeros

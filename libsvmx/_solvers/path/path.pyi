@@ -1,6 +1,6 @@
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.path.motion import Motion, Trace
 from libsvmx._solvers.path.path_state import PathLong as PathLong
 from libsvmx._solvers.path.path_state import PathLost as PathLost

@@ -15,9 +15,9 @@ from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.dispatch cimport svmx_axpy
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Kernel
-from libsvmx._problem.dual cimport DualProblem, DualSolution, begin
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport DualProblem, DualSolution, begin
 from libsvmx._solvers.path.following cimport centre_levels, follow
 from libsvmx._solvers.path.motion cimport Motion, Trace
 from libsvmx._solvers.path.path_state cimport (

@@ -1,10 +1,10 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel_matrix cimport Kernel
-from libsvmx._problem.dual cimport Certificate
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate
 
 
 cdef enum:          # sets of variables

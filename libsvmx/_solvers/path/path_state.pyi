@@ -1,5 +1,5 @@
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
 class PathLost(ArithmeticError): ...

@@ -1,6 +1,6 @@
 """State of an exact optimum under changes of rows, with rollback.
 
-The optimum, in double, of the dual problem (_problem/dual.pyx) of one or two groups:
+The optimum, in double, of the dual problem (_solvers/dual.pyx) of one or two groups:
 
     min  1/2 beta'K beta - linear'beta     s.t.  sum of beta over group g = total_g,   lower <= beta <= upper
     V = linear - F,  F = K beta;   optimal  <=>  each group has a level, such that for its variables
@@ -18,10 +18,10 @@ from libc.string cimport memcpy
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dispatch cimport SVMX_TOGETHER, svmx_add_rows, svmx_axpy, svmx_dot
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.doublerows cimport FEW_ROWS, DoubleRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
-from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate, add_variable, begin, gap_of
 
 from libsvmx._core.buffers import filled, zeros
 
@@ -170,7 +170,7 @@ cdef class PathState:
         return n_sv, n_bsv
 
     def gap(self):
-        """The KKT gap (_problem/dual.pyx), the larger of two groups; -inf if no two variables can move."""
+        """The KKT gap (_solvers/dual.pyx), the larger of two groups; -inf if no two variables can move."""
         return self.kkt_gap()
 
     cdef double kkt_gap(self) noexcept nogil:

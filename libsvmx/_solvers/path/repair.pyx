@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 from libsvmx._core.dispatch cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.kernel_matrix cimport Kernel
-from libsvmx._problem.dual cimport Certificate, add_variable, begin, level_of
+from libsvmx._solvers.dual cimport Certificate, add_variable, begin, level_of
 from libsvmx._solvers.path.following cimport (
     REPAIRS_TO_STOP_SHRINKING, centre_levels, empty_margin_if_all_bound, follow, gather_margin)
 from libsvmx._solvers.path.motion cimport Motion

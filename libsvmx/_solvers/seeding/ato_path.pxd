@@ -1,9 +1,9 @@
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.cholesky cimport Cholesky
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.sharedrows cimport SharedRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.seeding.fold_change cimport FoldStart

@@ -49,9 +49,9 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from libsvmx._core.cholesky cimport Cholesky
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.sharedrows cimport SharedRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, border_margin

@@ -1,8 +1,8 @@
 from libc.stdint cimport int8_t, int32_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
-from libsvmx._solvers.control cimport Control
 
 
 # A fold and the known optimum; arrays by variable, shape (m,).

@@ -9,10 +9,10 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_axpy_at, svmx_axpy_row
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
-from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen
 
 from libsvmx._core.buffers import zeros
 

@@ -1,8 +1,8 @@
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.cholesky cimport Cholesky
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport SharedRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
 

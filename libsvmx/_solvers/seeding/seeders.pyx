@@ -15,8 +15,8 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_dot
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport SharedRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport (
     FREE, FoldChange, FoldStart, add_known, describe, make_feasible, move_scores, shift)

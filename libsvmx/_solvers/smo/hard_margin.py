@@ -13,9 +13,9 @@ of kernel values, the dual is unbounded.
 from __future__ import annotations
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.stopping import Control
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.control import Control
+from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.smo import smo
 from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus

@@ -3,9 +3,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._core.arrays cimport Memory
 from libsvmx._core.dispatch cimport svmx_pairing
 from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._kernels.rowstore cimport KernelRows
-from libsvmx._solvers.control cimport Control
 
 
 cdef class AlphaForm:

@@ -24,10 +24,10 @@ from libsvmx._core.dispatch cimport (
     SVMX_PER_TOP, SVMX_REPLAY, SVMX_SOURCES, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows,
     svmx_interleave, svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
-from libsvmx._problem.dual cimport DualProblem
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport DualProblem
 
 from libsvmx._core.buffers import zeros
 

@@ -1,8 +1,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.rowstore cimport KernelRows
-from libsvmx._problem.dual cimport Certificate, DualProblem
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate, DualProblem
 from libsvmx._solvers.smo.conjugate cimport Direction
 from libsvmx._solvers.smo.positions cimport DeferredUpdates, GBar, PositionsWithRows, Scans
 

@@ -21,11 +21,10 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.arrays cimport memory
 from libsvmx._core.dispatch cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._kernels.rowstore cimport KernelRows, RowStore
-from libsvmx._problem.dual cimport (
-    USUAL_EPS, Certificate, DualProblem, DualSolution, certify, gap_of, score_rounding)
-from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
+from libsvmx._solvers.dual cimport USUAL_EPS, Certificate, DualProblem, DualSolution, certify, gap_of, score_rounding
 from libsvmx._solvers.smo.positions cimport AlphaForm, DeferredUpdates, GBar, PositionsWithRows, Scans
 
 from libsvmx._core.arrays import ramp

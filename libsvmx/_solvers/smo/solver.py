@@ -10,9 +10,9 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
 
 
 def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: Control) -> DualSolution:
@@ -20,7 +20,7 @@ def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: 
 
     LIBSVM's kernel values are in float, whose error can exceed ``eps`` when coefficients are large.
     """
-    from libsvmx._problem.dual import TOLERATED, gap_in_double
+    from libsvmx._solvers.dual import TOLERATED, gap_in_double
 
     if solution.status != SolveStatus.CONVERGED:
         return solution

@@ -1,5 +1,5 @@
-from libsvmx._problem.dual cimport Dual, DualProblem
-from libsvmx._solvers.control cimport Control
+from libsvmx._core.stopping cimport Control
+from libsvmx._solvers.dual cimport Dual, DualProblem
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.smo cimport Smo
 

@@ -12,9 +12,9 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.dispatch cimport SVMX_TAU, svmx_axpy
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.kernel_matrix cimport Kernel
-from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, libsvms_limit
 
@@ -22,7 +22,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
-from libsvmx._problem.dual import TOLERATED, gap_in_double
+from libsvmx._solvers.dual import TOLERATED, gap_in_double
 from libsvmx._solvers.path.path_state import PathLost
 
 # Steps before the first shrinking in a queue, where a start is near the optimum, so that few variables move; then it is
@@ -136,7 +136,7 @@ cdef class QueuedWarmSmo(WarmSmo):
 #
 # C-SVC and epsilon-SVR at growing C: one fold of a column of a grid search.
 #
-# Each optimum, scaled by ``grow`` of _problem/dual, starts the next, larger C; variables keep their positions, and the
+# Each optimum, scaled by ``grow`` of _solvers/dual, starts the next, larger C; variables keep their positions, and the
 # store its rows. Rows to predict are variables with an empty box; their scores V = -K beta, computed from those at the
 # previous optimum, give the decision values -V - rho.
 

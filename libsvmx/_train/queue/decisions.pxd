@@ -1,10 +1,10 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.dispatch cimport SVMX_TESTS
+from libsvmx._core.stopping cimport Control
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Fold, Sigmoid, Task, TaskList
 

@@ -6,10 +6,10 @@ from libc.string cimport memset
 from libsvmx._core.arrays cimport memory
 from libsvmx._core.dispatch cimport (
     SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_axpy_at, svmx_axpy_row, svmx_gather, svmx_weighted_sum)
+from libsvmx._core.stopping cimport Control
 from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets_over
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._solvers.control cimport Control
 from libsvmx._train.probability cimport fit
 from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Fold, Parent, Sigmoid, Task, TaskList

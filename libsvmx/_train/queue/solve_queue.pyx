@@ -28,7 +28,7 @@ from libsvmx._core.arrays cimport Memory, memory
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets, svmx_tickets)
-from libsvmx._problem.dual cimport DualSolution
+from libsvmx._solvers.dual cimport DualSolution
 from libsvmx._solvers.seeding.paying cimport COLD, PATH
 from libsvmx._solvers.seeding.seeders cimport ATO, SIR, name_of
 from libsvmx._train.queue.tasks cimport Fold, Task, TaskList, has_start
@@ -36,9 +36,8 @@ from libsvmx._train.queue.worker cimport Worker
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import MARKS, Stopped
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.control import MARKS
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES

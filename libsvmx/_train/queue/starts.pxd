@@ -1,8 +1,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._problem.dual cimport Dual
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Dual
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
 from libsvmx._solvers.seeding.paying cimport PathKind, StartKind, Taken
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder

@@ -6,9 +6,9 @@ The seeders are in _solvers/seeding. Variables are those of the task's rows, S a
 from libc.math cimport HUGE_VAL, isfinite
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._problem.dual cimport Dual, grow
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Dual, grow
 from libsvmx._solvers.seeding.paying cimport (
     COLD, KEPT_FACTOR, OWN_FACTOR, PATH, SEEDED, SHARED_FACTOR, PathKind, StartKind, Taken, average, begin, choose,
     expected_path, expected_seeded, most_values, note, share_too_few, work_of_path, work_of_start)

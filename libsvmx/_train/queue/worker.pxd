@@ -1,9 +1,9 @@
 from libc.stdint cimport int8_t, int32_t
 
+from libsvmx._core.stopping cimport Control
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._problem.dual cimport Dual
-from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.dual cimport Dual
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._solvers.smo.warm cimport QueuedWarmSmo
 from libsvmx._train.queue.decisions cimport QueueDecisions

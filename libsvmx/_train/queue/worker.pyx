@@ -9,11 +9,11 @@ from libsvmx._core.allocation cimport reserve
 from libsvmx._core.arrays cimport memory
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport Control
 from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_over
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._problem.dual cimport (
+from libsvmx._solvers.dual cimport (
     Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, rounding_may_hide, width_of_rho)
-from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
 from libsvmx._solvers.smo.conjugate cimport Direction
 from libsvmx._solvers.smo.positions cimport GBar

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import Control, Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._solvers.path.path_state import PathState
 from libsvmx._solvers.seeding.fold_change import FoldChange

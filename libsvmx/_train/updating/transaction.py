@@ -15,9 +15,8 @@ import numpy as np
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import Control, Stopped
 from libsvmx._kernels.kernel_matrix import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._solvers.path.path_state import PathState
 from libsvmx._train.formulation import coefficient_sums

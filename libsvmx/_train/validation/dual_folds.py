@@ -43,9 +43,9 @@ from libsvmx._train.validation.scheme import AUTO
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 
 if TYPE_CHECKING:
+    from libsvmx._core.stopping import Control
     from libsvmx._kernels.kernel_matrix import Kernel, Targets
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.dual import DualProblem, DualSolution
     from libsvmx._solvers.path.path import Path
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

@@ -236,7 +236,7 @@ class Seeded:
     def __init__(self, change, eps):
         from libsvmx._train.formulation import build_dual
 
-        from libsvmx._solvers.control import Control
+        from libsvmx._core.stopping import Control
         from libsvmx._solvers.smo import smo, warm
         from libsvmx._train.problem import Problem
 
