@@ -22,24 +22,8 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
 
 
-class KeepsPredictors:
-    """A cache of predictors; no part of the model's value."""
-
-    __slots__ = ("_predictors",)
-    _predictors: list[Any]
-
-    @property
-    def predictors(self) -> list[Any]:
-        """Idle predictors of this model, see ``libsvmx._train.prediction.predictor_of``."""
-        try:
-            return self._predictors
-        except AttributeError:
-            object.__setattr__(self, "_predictors", [])
-            return self._predictors
-
-
-@record(frozen=True, slots=True, eq=False)
-class Model(KeepsPredictors):
+@record(frozen=True, eq=False)
+class Model:
     """Support vectors, coefficients and offsets of all decision functions.
 
     Classification of k classes has k (k-1) / 2 functions, of the pairs (0,1), (0,2), …, (k-2,k-1);
@@ -102,6 +86,12 @@ class Model(KeepsPredictors):
         kernel += [f"times {len(param.gammas)} gammas"] if param.gammas else []
         classes = "" if self.class_labels is None else f", {self.nr_class} classes"
         return f"<Model {param.svm_type.name.lower()}, {' '.join(kernel)}{classes}, {self.n_sv} support vectors>"
+
+    @property
+    def predictors(self) -> list[Any]:
+        """Idle predictors, no part of the model's value, see ``libsvmx._train.prediction.predictor_of``."""
+        kept: list[Any] = self.__dict__.setdefault("_predictors", [])
+        return kept
 
     @property
     def n_features(self) -> int:
