@@ -1,5 +1,6 @@
 """Objects that outlive a call own their data: models check their parts, and no other buffer is kept."""
 
+import ctypes
 import pickle
 from dataclasses import fields, replace
 
@@ -105,10 +106,18 @@ def test_a_model_cannot_be_given_another_state():
     np.testing.assert_array_equal(libsvmx.decision_values(again, X), libsvmx.decision_values(model, X))
 
 
-def test_a_model_keeps_no_buffer_of_the_caller():
+def without_owner(array):
+    """The memory of an array, in a memoryview that does not keep it."""
+    view = ctypes.pythonapi.PyMemoryView_FromMemory
+    view.restype, view.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+    return view(array.ctypes.data, array.nbytes, 0x200).cast("d")
+
+
+@pytest.mark.parametrize("given", [np.asarray, memoryview, without_owner])
+def test_a_model_keeps_no_buffer_of_the_caller(given):
     model = MODELS["two classes"][0]
     coef = np.array(model.coef)
-    made = replace(model, coef=coef)
+    made = replace(model, coef=given(coef))
     before = libsvmx.decision_values(made, X)
     coef[:] = 7
     np.testing.assert_array_equal(libsvmx.decision_values(made, X), before)

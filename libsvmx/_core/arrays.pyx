@@ -264,7 +264,7 @@ def own_arrays(model, dict kinds, lengths):
             len(view)  # raises if it was released
             if own.ndim != 1 or own.format == NULL or own.format[0] != ord(kind) or own.format[1] != 0:
                 raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
-            if view is not value or type(<object>own.obj) is not bytes:
+            if view is not value or type(view.obj) is not bytes:
                 held = memoryview(bytes(view)).cast(kind)
         if held is not value:
             PyObject_GenericSetAttr(model, name, held)

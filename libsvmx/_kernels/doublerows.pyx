@@ -138,10 +138,10 @@ cdef class DoubleRows:
 
     cdef const double *peek(self, int32_t p, bint keep=False) except NULL nogil:
         """As ``row``, without storing the row or counting a use; with ``keep`` it is stored if a slot is empty."""
-        if keep and self.n_empty:
-            return self.row(p)
         if self.slot_of[p] >= 0:
             return self.slots[self.slot_of[p]]
+        if keep and self.n_empty:
+            return self.row(p)
         self.rows_computed += 1
         self.compute(p, self.spare)
         return self.spare

@@ -299,7 +299,7 @@ TRY(conjugate_max_violator)
     UNUSED;
     draw_sides(F[0], n, -HUGE_VALF);
     const int64_t at =
-        t->conjugate_max_violator(n, D[0], F[1], F[2], D[1][0], D[1][1], D[2], F[0], &maximum);
+        t->conjugate_max_violator(n, D[0], F[1], F[2], n % 4 == 0 ? 0.0 : D[1][0], D[1][1], D[2], F[0], &maximum);
     add(&at, sizeof(at)), add_double(maximum), add_doubles(D[0], n + 1), add_doubles(D[2], n + 1);
 }
 

@@ -126,10 +126,10 @@ SVMX_INLINE int svmx_last_bit(uint32_t bits)
 #endif
 
 /* How V moves. */
-enum { SVMX_STAY, SVMX_BY_PAIR, SVMX_ALONG };
+enum { SVMX_STAY, SVMX_BY_PAIR, SVMX_BEGIN, SVMX_ALONG };
 
 /* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, by pair; along a direction d, Kd = gamma Kd + K_i - K_j and
- * V -= dbeta_i Kd. Returns the maximum of V + up. n is a multiple of SVMX_TAIL, or 1. */
+ * V -= dbeta_i Kd; a new one does not read Kd. Returns the maximum of V + up. n is a multiple of SVMX_TAIL, or 1. */
 SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
                               const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
                               const float *SVMX_RESTRICT up, double gamma, double *Kd, const int move)
@@ -144,9 +144,10 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
                 svmx_doubles v = SVMX_DOUBLES(V + at);
                 if (move == SVMX_BY_PAIR)
                     v = v - (SVMX_WIDENED(Ki + at) * dbeta_i + SVMX_WIDENED(Kj + at) * dbeta_j);
-                if (move == SVMX_ALONG) {
-                    const svmx_doubles own =
-                        gamma * SVMX_DOUBLES(Kd + at) + (SVMX_WIDENED(Ki + at) - SVMX_WIDENED(Kj + at));
+                if (move == SVMX_BEGIN || move == SVMX_ALONG) {
+                    svmx_doubles own = SVMX_WIDENED(Ki + at) - SVMX_WIDENED(Kj + at);
+                    if (move == SVMX_ALONG)
+                        own = gamma * SVMX_DOUBLES(Kd + at) + own;
                     SVMX_STORE(Kd + at, own);
                     v = v - dbeta_i * own;
                 }
@@ -163,8 +164,9 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
         double v = V[k];
         if (move == SVMX_BY_PAIR)
             V[k] = v = v - (Ki[k] * dbeta_i + Kj[k] * dbeta_j);
-        if (move == SVMX_ALONG) {
-            Kd[k] = gamma * Kd[k] + ((double)Ki[k] - (double)Kj[k]);
+        if (move == SVMX_BEGIN || move == SVMX_ALONG) {
+            const double own = (double)Ki[k] - (double)Kj[k];
+            Kd[k] = move == SVMX_ALONG ? gamma * Kd[k] + own : own;
             V[k] = v = v - dbeta_i * Kd[k];
         }
         v += up[k];
@@ -246,7 +248,8 @@ int64_t SVMX_LOOP(update_max_violator)(int64_t n, double *V, const float *Ki, co
 int64_t SVMX_LOOP(conjugate_max_violator)(int64_t n, double *V, const float *Ki, const float *Kj, double gamma, double step,
                                           double *Kd, const float *up, double *maximum)
 {
-    return svmx_move_top(n, V, Ki, Kj, step, 0.0, up, maximum, gamma, Kd, SVMX_ALONG);
+    return gamma == 0 ? svmx_move_top(n, V, Ki, Kj, step, 0.0, up, maximum, gamma, Kd, SVMX_BEGIN)
+                      : svmx_move_top(n, V, Ki, Kj, step, 0.0, up, maximum, gamma, Kd, SVMX_ALONG);
 }
 
 /* moved = alpha + step d; returns whether all n are inside 0 and C. */

@@ -39,7 +39,6 @@ cdef class Direction:
         self.Kd, self.d, self.C, self.of_alpha = doubles[:m], doubles[m:2 * m], doubles[2 * m:3 * m], doubles[3 * m:]
         self.alpha, self.moved = &self.of_alpha[0], &self.of_alpha[m]
         self.place, self.position = memory("i", m), memory("i", m)
-        memset(&self.Kd[0], 0, m * sizeof(double))  # finite: it is multiplied by 0
         memset(&self.place[0], 0xFF, m * sizeof(int))
 
     cdef bint step(self, Positions at, Py_ssize_t i, Py_ssize_t j, const float *K_i, const float *K_j,

@@ -186,7 +186,7 @@ cdef class Smo(PositionsWithRows):
         while converged:
             finer = tolerance_by_r(eps, self.r(), self.rounding())
             if finer >= self.control.eps:
-                self.stalled = not self.control.gap < self.r()  # decision values are not determined
+                self.stalled = not self.control.gap < fabs(self.r())  # decision values are not determined
                 return not self.stalled
             self.control.eps = finer
             converged = self.iterate(most)
