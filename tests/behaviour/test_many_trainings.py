@@ -113,6 +113,7 @@ def test_scores_are_those_of_cross_validations(solver, task, kernel, mechanism):
 
 # nu-SVC whose r is about 0
 @pytest.mark.filterwarnings("ignore:the iteration limit was reached:libsvmx.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:rounding hides what is left:libsvmx.ConvergenceWarning")
 @each("permutation_test", solver=["smo"], options=OPTIONS)
 def test_scores_whatever_the_options(solver, task, kernel, options, mechanism):
     case = Case(solver, task, kernel, **mechanism)
