@@ -151,7 +151,7 @@ def test_other_formulations(svm_type, seeder):
 @pytest.mark.parametrize("seeder", ["auto", "sir", "near"])
 @pytest.mark.parametrize(("svm_type", "C"), [("epsilon_svr", 0.05), ("epsilon_svr", 20.0), ("nu_svr", 20.0)])
 def test_regressions(svm_type, C, seeder, policy):
-    """With few and with many free rows; all threads find the same, by fewer iterations."""
+    """With few and with many free rows; all threads find the same, in the queue by fewer iterations."""
     X, _ = arrays("heart_scale")
     options = {"svm_type": svm_type, "nu": 0.3, "p": 0.05, "gamma": 0.1, "C": C, "policy": policy}
     X, y = X[:, 1:], X[:, 0] + np.sin(3 * X[:, 1])
@@ -159,7 +159,8 @@ def test_regressions(svm_type, C, seeder, policy):
     assert without_sigmoids(seeded) == without_sigmoids(plain)
     assert np.allclose(seeded.sigmoid_a, plain.sigmoid_a, rtol=1e-4)
     assert fewer.solves >= more.solves == 6
-    assert fewer.iterations <= (1.02 if seeder == "auto" else 1.3) * more.iterations
+    most = 0.95 if policy is PLACES["queue"] else 1.02 if seeder == "auto" else 1.3
+    assert fewer.iterations <= most * more.iterations
     texts = {model_text(trained(X, y, seeder, threads=threads, **options)[0]) for threads in (1, 2, 3, 8)}
     assert texts == {model_text(seeded)}
 

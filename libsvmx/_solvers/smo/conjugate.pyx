@@ -3,10 +3,10 @@
 Torres-Barran, Alaiz & Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 111, 2021. With the pair
 (i, j) of smo.pyx, beta moves along
 
-    d = e_i - e_j + gamma d',    gamma = -(Kd'_i - Kd'_j) / d''Kd'    so that d'Kd' = 0
-    step = (V_i - V_j) / d'Kd,   d'Kd = K_ii + K_jj - 2 K_ij - (Kd'_i - Kd'_j)^2 / d''Kd'
+    d = e_i - e_j + gamma p,    gamma = -(Kp_i - Kp_j) / p'Kp    so that d'Kp = 0
+    step = (V_i - V_j) / d'Kd,  d'Kd = K_ii + K_jj - 2 K_ij - (Kp_i - Kp_j)^2 / p'Kp
 
-where d' is the direction of the step before, along which V has no slope left. It gains more than the step of the pair,
+where p is the direction of the step before, along which V has no slope left. It gains more than the step of the pair,
 which is the one with gamma = 0. Departs from the paper:
 
 * Where a variable would reach a bound, the step is that of the pair, after which a new direction begins.

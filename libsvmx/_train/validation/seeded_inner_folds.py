@@ -1,8 +1,9 @@
 """Probability estimates with seeded inner folds: alpha seeding inside one training.
 
-LIBSVM solves five folds of each pair of classes from cold starts, and then the pair itself. Here the pair is solved
-first, as without seeding, and its folds start from its optimum: a star without an additional training. In the
-queue of a classifier its ``add_folds`` does this; here is the code for all other solves. The folds are LIBSVM's.
+LIBSVM solves five folds of each pair of classes, or of a regression, from cold starts, and then the pair itself. Here
+the pair is solved first, as without seeding, and its folds start from its optimum, a star without an additional
+training, or in a chain. In the queue of a classifier its ``add_folds`` does this; here is the code for all other solves.
+The folds are LIBSVM's.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def seeded_inner_folds(seeding: Seeding, param: Parameter, for_model: bool = Tru
 class SeededInnerFolds:
     """SeededInnerFolds(seeding, param, for_model): the inner folds of a training, seeded.
 
-    ``seeding`` is not 'none'; auto is a star. All rows have weight > 0. ``for_model``: the optima that they start from
+    ``seeding`` is not 'none'; for auto of a regression see ``of_regression``, else it is a star. All rows have weight > 0. ``for_model``: the optima that they start from
     are LIBSVM's, as for a model; else they are as accurate as the folds.
     """
 
@@ -71,17 +72,16 @@ class SeededInnerFolds:
         """The choice of auto for a regression, from its optimum.
 
         If most support vectors are free, avg spreads the coefficients that leave over them; a queue tries what pays. If
-        few are, top gives these to similar rows, free or not; in nu-SVR that is no better than a cold start. In a queue
-        the rows that enter take them over, in a chain.
+        few are, top gives these to similar rows, free or not; in nu-SVR that is no better than a cold start, but the
+        rows that enter may take them over, in a chain, which pays in a queue.
         """
         if self.seeding.seeder != "auto" or self.seeding.scheme:
             return self.of_dual
-        few_free = 2 * report.n_bsv > report.n_sv
-        if queued:
-            return Seeding("sir", "chain") if few_free else self.of_dual
-        if not few_free:
-            return Seeding("avg", "star")
-        return Seeding("top", "star") if self.epsilon else Seeding("none")
+        if 2 * report.n_bsv <= report.n_sv:
+            return self.of_dual if queued else Seeding("avg", "star")
+        if self.epsilon:
+            return Seeding("top", "star")
+        return Seeding("sir", "chain") if queued else Seeding("none")
 
     @property
     def in_queue(self) -> bool:
