@@ -400,3 +400,23 @@ def test_rows_that_do_not_fit():
 
     with pytest.raises(DataError, match="must return an array of shape"):
         libsvmx.train(X, Y, kernel=Sum(Squares(), short))
+
+
+@pytest.mark.parametrize("n", [40, N])  # all values from one call; rows on demand
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: 1e-50 * Kernel.named("linear"),
+        lambda: Product(Kernel.named("linear"), lambda A, B: np.full((len(A), len(B)), 1e-50)),
+    ],
+    ids=["sum", "product"],
+)
+def test_parts_may_have_values_beyond_a_float(make, n):
+    for train in (
+        lambda X, kernel: libsvmx.train(X, Y[:n], kernel_type=kernel),
+        lambda X, kernel: libsvmx.train(X, Y[:n], kernel_type=kernel, keep_state=True).model,
+        lambda X, kernel: libsvmx.SVC(kernel=kernel).fit(X, Y[:n]),
+    ):
+        own, plain = train(1e25 * X[:n], make()), train(X[:n], "linear")
+        found, expected = own.decision_function(1e25 * X[N:]), plain.decision_function(X[N:])
+        np.testing.assert_allclose(found, expected, atol=1e-2)

@@ -21,6 +21,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Token
 from libsvmx._kernels.rows_on_demand import RowSource
+from libsvmx._train.checks import LARGEST, overflow
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
@@ -29,7 +30,7 @@ from libsvmx._train.prediction import RowBlocks
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
 from libsvmx._typing import Buffer, FloatArray, Ids
-from libsvmx.api.arrays import kernel_table
+from libsvmx.api.arrays import check_kernel, first_beyond_of, kernel_table
 from libsvmx.api.kernel_values import (
     all_rows,
     are_same,
@@ -102,7 +103,9 @@ class KernelRows:
 
     def all_values(self) -> FloatArray:
         """Values of all pairs from one call of the kernel, shape (n, n). Raises DataError."""
-        return values_of(self.kernel.rows, self.rows, self.rows)
+        values = values_of(self.kernel.rows, self.rows, self.rows)
+        check_kernel(values)
+        return values
 
     def values(self, X: Any) -> FloatArray:
         """Values of other rows with these, shape (n_rows(X), n). Raises DataError."""
@@ -226,6 +229,10 @@ class CalledRows(RowSource):
             self.place[chosen] = np.arange(len(chosen))
             self.columns = columns
         values = values_of(known.kernel.rows, chosen_rows(known.rows, numbers), self.others)
+        bad = first_beyond_of(values, LARGEST)
+        if bad is not None:
+            row, column = numbers[bad[0]], bad[1] if columns is None else columns[bad[1]]
+            raise overflow("with itself" if column == row else f"in column {column}", row)
         self.compare(numbers, values)
         if self.token is not None:
             self.token.urgent = self.token.look() is not None
