@@ -302,7 +302,7 @@ class _Output:
         """Undo the rename, if possible."""
         if not self.in_place or self.old is None:
             return
-        with suppress(OSError):
+        with suppress(OSError, MemoryError):
             if self.old:
                 os.replace(self.old, self.target)
             else:
@@ -310,13 +310,13 @@ class _Output:
             self.old, self.in_place = None, False
 
     def discard(self) -> None:
-        """Close and remove all but the renamed file."""
+        """Close and remove all but the renamed file. Cannot fail."""
         for name in (self.temporary, self.old):
             if name:
-                with suppress(OSError):
+                with suppress(OSError, MemoryError):
                     os.unlink(name)
         self.temporary = self.old = None
-        with suppress(OSError, AttributeError):  # no file yet
+        with suppress(OSError, MemoryError, AttributeError):  # no file yet
             self.file.close()
 
 

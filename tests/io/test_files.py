@@ -99,6 +99,26 @@ def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_pat
     assert sorted(os.listdir(tmp_path)) == ["model", "state"]
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_no_error_is_told_once_all_outputs_are_in_place(number, tmp_path):
+    """Memory may be out where what was kept to undo the renames is removed; the next write removes it then."""
+    paths, calls = [tmp_path / name for name in ("model", "state")], count()
+    for path in paths:
+        path.write_bytes(b"old")
+
+    def unlink(true, *arguments):
+        if next(calls) == number:
+            raise MemoryError
+        true(*arguments)
+
+    with system_call("unlink", unlink):
+        write_files([(str(path), b"new") for path in paths])
+    assert [path.read_bytes() for path in paths] == [b"new", b"new"]
+    assert [parting(str(path)) for path in paths] == [None, None]
+    write_files([(str(path), b"newer") for path in paths])
+    assert sorted(os.listdir(tmp_path)) == ["model", "state"]
+
+
 def test_a_file_that_was_not_there_is_not_there_again(tmp_path):
     (tmp_path / "state").write_bytes(b"old")
     with failing("replace", errno.EIO, after=2, times=1), pytest.raises(OSError, match="state"):
