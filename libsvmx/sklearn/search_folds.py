@@ -388,8 +388,10 @@ def splits_of(cv: Any, classifier: bool, X: Any, y: Any, groups: Any) -> list[tu
 
 
 def numbers_of(rows: Any, n: int) -> IntArray:
-    """Row indices >= 0. Raises IndexError."""
+    """Row indices >= 0. Raises IndexError; ValueError unless ``rows`` is an array of one axis."""
     given = np.asarray(rows)
+    if given.ndim != 1:
+        raise ValueError(f"a fold of cv must have arrays of row indices, or masks, not {rows!r}")
     return np.arange(n)[given if given.size else given.astype(np.intp)]
 
 
