@@ -185,8 +185,10 @@ def check_weights(weights: FloatArray, what: str = "a weight") -> None:
     """Raise DataError for a weight of rows that is not finite or is negative; ``what``: its name."""
     import numpy as np
 
-    for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0))).tolist():
-        raise DataError(f"{what} must be finite and >= 0, not {weights[row]:g}", row)
+    good = np.isfinite(weights) & (weights >= 0)
+    if not good.all():
+        row = int(good.argmin())
+        raise DataError(f"{what} must be finite and >= 0, not {float(weights[row])}", row)
 
 
 REMEDIES = {

@@ -372,7 +372,7 @@ def test_weights_of_classes_and_rows_multiply(mechanism, tmp_path):
     [
         ([1.0] * 59, r"X has 60 rows, but sample_weight has shape \(59,\)"),
         (1.0, r"X has 60 rows, but sample_weight has shape \(\)"),
-        ([1.0] * 7 + [-0.5] + [1.0] * 52, "row 7: sample_weight must be finite and >= 0, not -0.5"),
+        ([1.0] * 7 + [-2 / 3] + [1.0] * 52, f"row 7: sample_weight must be finite and >= 0, not {-2 / 3}"),
         ([1.0] * 7 + [np.nan] + [1.0] * 52, "row 7: sample_weight must be finite and >= 0, not nan"),
         (["1"] * 60, "sample_weight must hold real numbers, not <U1"),
         ([0.0] * 60, "every row has weight 0"),
