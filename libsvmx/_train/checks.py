@@ -17,11 +17,13 @@ from libsvmx._core.matrix import (
 from libsvmx._train.folds import check_labels
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
 from libsvmx._train.solve_report import SolveReports
-from libsvmx._typing import Buffer, FloatArray
+from libsvmx._typing import TYPE_CHECKING, Buffer, FloatArray
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.problem import Problem
 
 
 def check_problem(problem: Problem, param: Parameter) -> None:
