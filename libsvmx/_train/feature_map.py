@@ -25,6 +25,7 @@ from libsvmx._kernels.featurerows import (
 from libsvmx._solvers.dual import DualProblem, DualSolution
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.assembly import each_beta
+from libsvmx._train.checks import LARGEST
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter
@@ -37,8 +38,6 @@ from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 if TYPE_CHECKING:
     from libsvmx._train.assembly import Reports
 
-# Maximum mean of the diagonal of the kernel matrix; as for other solvers, half the range of a float.
-LARGEST = 1.7e38
 # Typical number of iterations of the interior-point method, and number of operations from which a remark is made: some
 # tens of seconds on one core.
 ITERATIONS, MUCH_WORK = 25, 3e11
@@ -89,7 +88,7 @@ class FeatureMap:
             self.rows = self.factor_rows(observer, asking) if own is None else own
         except Stopped as stop:
             raise StoppedEarly(stop.status, UNFINISHED) from None
-        if not self.rows.squares() <= LARGEST * self.rows.m:
+        if not self.rows.squares() <= LARGEST * self.rows.m:  # the mean of the diagonal
             raise DataError(OVERFLOW_CAUSE)
         if self.rows.n == 0:  # no feature at all, but LAPACK needs one
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))

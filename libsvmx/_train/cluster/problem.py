@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix, distinct_features
-from libsvmx._train.checks import check_weights
-from libsvmx._train.feature_map import LARGEST, OVERFLOW_CAUSE
+from libsvmx._train.checks import LARGEST, check_weights
+from libsvmx._train.feature_map import OVERFLOW_CAUSE
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import FloatArray, IntArray
