@@ -2,8 +2,8 @@
 
 LIBSVM solves five folds of each pair of classes, or of a regression, from cold starts, and then the pair itself. Here
 the pair is solved first, as without seeding, and its folds start from its optimum, a star without an additional
-training, or in a chain. In the queue of a classifier its ``add_folds`` does this; here is the code for all other solves.
-The folds are LIBSVM's.
+training, or in a chain. In the queue of a classifier its ``add_folds`` does this; here is the code for all others. The
+folds are LIBSVM's.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def seeded_inner_folds(seeding: Seeding, param: Parameter, for_model: bool = Tru
 class SeededInnerFolds:
     """SeededInnerFolds(seeding, param, for_model): the inner folds of a training, seeded.
 
-    ``seeding`` is not 'none'; for auto of a regression see ``of_regression``, else it is a star. All rows have weight > 0. ``for_model``: the optima that they start from
-    are LIBSVM's, as for a model; else they are as accurate as the folds.
+    ``seeding`` is not 'none'; auto is a star, of a regression see ``of_regression``. All rows have weight > 0.
+    ``for_model``: the optima that they start from are LIBSVM's, as for a model; else they are as accurate as the folds.
     """
 
     def __init__(self, seeding: Seeding, param: Parameter, for_model: bool) -> None:
