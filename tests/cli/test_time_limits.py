@@ -38,7 +38,7 @@ def test_no_rate_of_a_validation_that_was_ended(options, folder, clock):
     total = looks(clock, folder, "svmx-train", *args)
     what = "leave-one-out" if options == ["--loo"] else "the cross-validation"
     of = "270 rows" if options == ["--loo"] else "5 folds"
-    late = total - (4 if options == ["--loo"] else 3)  # at the last reading before the last result
+    late = total - 3  # at the last reading before the last result
     for seconds in (1, total // 3, late):
         err, out = folder.refuses("svmx-train", "--time-limit", str(seconds), *args)
         assert out == ""

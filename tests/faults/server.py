@@ -23,7 +23,6 @@ from libsvmx._train import policy
 COMMANDS = (
     "_core",
     "_kernels",
-    "_problem",
     "_solvers",
     "_train",
     "io",
