@@ -190,7 +190,7 @@ cdef class Smo(PositionsWithRows):
                 return not self.stalled
             self.control.eps = finer
             converged = self.iterate(most)
-            if not converged and self.iterations >= most and self.control.gap < KNOWN_R * self.r():
+            if not converged and self.iterations >= most and self.control.gap < KNOWN_R * fabs(self.r()):
                 most = min(begun + MOST_WITH_R * steps, self.limit())
                 converged = self.iterate(most)
         return False
@@ -587,8 +587,9 @@ cdef double FINEST = 1e-7
 
 cdef double tolerance_by_r(double eps, double r, double rounding=0.0) noexcept nogil:
     """Tolerance of a nu-SVC solve of a seeded cross-validation, whose decision values are divided by r: ``eps`` r, but
-    not much finer than its steps can reach if r is tiny. ``rounding``: of its scores."""
-    return max(eps * min(1.0, max(r, LEAST_R)), min(eps, max(FINEST, rounding)))
+    not much finer than its steps can reach if r is tiny. If K is indefinite, r may be negative. ``rounding``: of its
+    scores."""
+    return max(eps * min(1.0, max(fabs(r), LEAST_R)), min(eps, max(FINEST, rounding)))
 
 
 # Steps from eps to eps r at most, relative to those to eps, or to one of each variable if these are fewer. Measured in
